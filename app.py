@@ -1,0 +1,5 @@
+"""Attribution Lab: explanations of neural networks beside the ground truth. Run: streamlit run app.py"""
+
+from pages.components import frame
+
+frame.run()

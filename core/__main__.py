@@ -1,0 +1,191 @@
+"""The command line: the same doors as the pages, without a browser. Progress goes to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import io
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import pipeline, store
+from core.registry import DATASETS, METHODS, METRICS, MODELS
+from core.types import SPEC_CHOICES, InputError, NotApplicable, Spec
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; returns the exit status: 0 done, 1 a bad request or a method that does not apply."""
+    options = parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (InputError, NotApplicable) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="python -m core", description=__doc__)
+    commands = top.add_subparsers(required=True, metavar="command")
+
+    command = _command(commands, "list", list_all, "what there is: data sets, models, methods, metrics")
+
+    command = _command(commands, "train", train, "train the model of a Spec and keep it on this machine")
+    _spec_flags(command)
+    command.add_argument("--shipped", action="store_true", help="keep it in assets, as a part of this program")
+
+    command = _command(commands, "explain", explain, "maps of one method for some images")
+    _spec_flags(command)
+    _image_flags(command)
+    command.add_argument("--to", type=Path, metavar="FILE.npz", help="write maps, images and masks here")
+
+    command = _command(commands, "score", score, "scores of one method over some images")
+    _spec_flags(command)
+    _image_flags(command)
+    return top
+
+
+def _command(commands, name: str, run, text: str) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=text)
+    command.add_argument("--json", action="store_true", help="print JSON and nothing else on stdout")
+    command.set_defaults(run=run)
+    return command
+
+
+def _spec_flags(command: argparse.ArgumentParser) -> None:
+    for field in dataclasses.fields(Spec):
+        if field.name not in ("options", "image"):
+            command.add_argument(f"--{field.name.replace('_', '-')}", dest=field.name, default=None,
+                                 help=f"default {field.default}", choices=SPEC_CHOICES.get(field.name))
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                         help="an option of the method; may be given again")
+
+
+def _image_flags(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--images", default="0:1", metavar="A:B", help="images A to B-1 of the split")
+    command.add_argument("--correct", action="store_true", help="only correctly classified images")
+
+
+def read_spec(options: argparse.Namespace) -> Spec:
+    """The Spec the flags describe, checked."""
+    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(Spec)
+             if getattr(options, f.name, None) is not None}
+    pairs = [text.partition("=") for text in options.option]
+    if bad := [name for name, equals, _ in pairs if not equals]:
+        raise InputError(f"--option takes NAME=VALUE, not {bad[0]!r}.")
+    return pipeline.check(Spec(**{**_numbers(given), "options": {n: v for n, _, v in pairs}}))
+
+
+def _numbers(given: dict[str, str]) -> dict[str, Any]:
+    kinds = {f.name: type(f.default) for f in dataclasses.fields(Spec)}
+    result: dict[str, Any] = dict(given)
+    for name, text in given.items():
+        if kinds[name] in (int, float):
+            try:
+                result[name] = kinds[name](text)
+            except ValueError:
+                raise InputError(f"{name} must be a number, not {text!r}.") from None
+    return result
+
+
+def read_images(options: argparse.Namespace, spec: Spec) -> list[int]:
+    first, colon, last = options.images.partition(":")
+    if not (colon and first.isdigit() and last.isdigit()):
+        raise InputError(f"--images takes A:B with two whole numbers, not {options.images!r}.")
+    chosen = pipeline.choose(spec, int(first), int(last), correct=True if options.correct else None)
+    if not chosen:
+        raise InputError(f"None of the images {options.images} is classified correctly.")
+    return chosen
+
+
+def progress(done: int, total: int, text: str) -> None:
+    print(f"{done}/{total} {text}", file=sys.stderr, flush=True)
+
+
+def list_all(options: argparse.Namespace) -> None:
+    families = {"datasets": DATASETS, "models": MODELS, "methods": METHODS, "metrics": METRICS}
+    content: dict[str, Any] = {
+        family: [{"name": e.name, "label": e.label, "summary": e.summary, "reference": e.reference,
+                  "options": {o.name: {"default": o.default, "help": o.help, "choices": list(o.choices),
+                                       "low": o.low, "high": o.high} for o in e.options}}
+                 for e in registry.values()]
+        for family, registry in families.items()}
+    content["trained"] = pipeline.models.records()
+    if options.json:
+        print(json.dumps(content))
+        return
+    for family in families:
+        print(f"{family}:")
+        for entry in content[family]:
+            print(f"  {entry['name']:22} {entry['summary']}")
+            for name, option in entry["options"].items():
+                allowed = option["choices"] or f"{option['low']} to {option['high']}"
+                print(f"  {'':22}   {name} = {option['default']} ({allowed})")
+    print("trained models:")
+    for r in content["trained"]:
+        state = "" if r["file"] else "  not shipped: below 90 %"
+        print(f"  {r['scenario']:6} {r['background']:6} {r['snr']:<7g} {r['size']}x{r['size']}  {r['model']:4} "
+              f"test accuracy {r['accuracy']:.3f}{state}")
+
+
+def train(options: argparse.Namespace) -> None:
+    record = pipeline.train(read_spec(options), progress, shipped=options.shipped)
+    if options.json:
+        print(json.dumps(record))
+    else:
+        print(f"{record['model']}: test accuracy {record['accuracy']:.3f} ({record['training']} training)")
+
+
+def explain(options: argparse.Namespace) -> None:
+    spec = read_spec(options)
+    chosen = read_images(options, spec)
+    found = []
+    for done, image in enumerate(chosen):
+        progress(done, len(chosen), f"image {image}")
+        found.append(pipeline.explain(spec.replace(image=image)))
+    if options.to:
+        arrays = {name: np.stack([getattr(a, name) for a in found]) for name in ("values", "image", "mask")}
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays, spec=np.array(json.dumps(spec.to_dict())), number=np.array(chosen))
+        store.write(options.to, packed.getvalue())
+    rows = [{"image": a.spec.image, "label": a.label, "predicted": a.predicted, "target": a.target,
+             "probability": float(a.probabilities[a.target]), "largest": float(np.abs(a.values).max()),
+             "seconds": round(a.seconds, 4), "facts": dict(a.facts), "notes": list(a.notes)} for a in found]
+    if options.json:
+        print(json.dumps({"images": rows, "spec": spec.to_dict()}))
+    else:
+        for row in rows:
+            print(f"image {row['image']}: label {row['label']}, predicted {row['predicted']}, "
+                  f"max|map| {row['largest']:.4g}, {row['seconds']:.2f} s")
+
+
+def score(options: argparse.Namespace) -> None:
+    spec = read_spec(options)
+    chosen = read_images(options, spec)
+    scores = []
+    for done, image in enumerate(chosen):
+        progress(done, len(chosen), f"image {image}")
+        scores.append(pipeline.score(pipeline.explain(spec.replace(image=image))))
+    means = {name: pipeline.summary(scores, name) for name in METRICS}
+    if options.json:
+        rows = [{"image": i, **{name: None if math.isnan(s[name]) else s[name] for name in METRICS}}
+                for i, s in zip(chosen, scores)]
+        print(json.dumps({**means, "images": rows, "spec": spec.to_dict()}))
+    else:
+        for name, row in means.items():
+            mean = "undefined" if row["mean"] is None else f"{row['mean']:.4f} ± {row['std']:.4f}"
+            print(f"{METRICS[name].label}: {mean} over {row['n']} images, {row['undefined']} undefined")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

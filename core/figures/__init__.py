@@ -1,0 +1,1 @@
+"""Figures of Attributions: ``screen`` for the browser (plotly), ``paper`` for print (matplotlib)."""

@@ -1,0 +1,46 @@
+"""Heatmaps for the browser, in plotly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.figures.style import Theme, outline
+
+
+def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: Theme, *, signed: bool,
+            mask: np.ndarray | None = None, pixel: tuple[int, int] | None = None,
+            hover: np.ndarray | None = None, hover_names: Sequence[str] = ()) -> go.Figure:
+    """One square panel of values (h,w): row 0 on top, zero neutral, crisp pixels.
+
+    Colours run from -limit (``signed``) or 0 to limit. ``mask`` is outlined, ``pixel`` (row, column)
+    marked. ``hover (h,w,k)`` gives the numbers shown under the pointer beside their ``hover_names``.
+    """
+    rows, columns = values.shape
+    lines = [f"{name}: %{{customdata[{i}]:.3g}}" for i, name in enumerate(hover_names)]
+    figure = go.Figure(go.Heatmap(
+        z=values.astype(np.float32), zmin=-limit if signed else 0.0, zmax=limit, zsmooth=False,
+        colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)], showscale=False,
+        customdata=None if hover is None else hover.astype(np.float32),
+        hovertemplate="<br>".join(["row %{y}, column %{x}", *lines]) + "<extra></extra>"))
+    if mask is not None:
+        figure.add_trace(_lines(outline(mask), theme.outline, 1.5))
+    if pixel is not None:
+        row, column = pixel
+        corners = [(column + x, row + y) for x, y in ((-.5, -.5), (.5, -.5), (.5, .5), (-.5, .5), (-.5, -.5))]
+        figure.add_trace(_lines(list(zip(corners, corners[1:])), "#ff8c00", 2.5))
+    axis = {"visible": False, "constrain": "domain", "fixedrange": True}
+    figure.update_layout(
+        margin={"l": 0, "r": 0, "t": 0, "b": 0}, paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        showlegend=False, dragmode=False, hoverlabel={"font": {"family": "monospace", "size": 12}},
+        xaxis={**axis, "range": [-0.5, columns - 0.5]},
+        yaxis={**axis, "range": [rows - 0.5, -0.5], "scaleanchor": "x"})
+    return figure
+
+
+def _lines(segments: list, colour: str, width: float) -> go.Scatter:
+    x = [v for (x0, _), (x1, _) in segments for v in (x0, x1, None)]
+    y = [v for (_, y0), (_, y1) in segments for v in (y0, y1, None)]
+    return go.Scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")

@@ -1,0 +1,79 @@
+"""What screen and paper share: colours, limits and outlines, so that both show the same picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.types import InputError, one_of
+
+# ColorBrewer RdBu (reversed) and Crameri's berlin, their middle replaced by the page's own background so
+# that zero looks like nothing; cividis (Nunez et al. 2018) for magnitudes.
+_RED_BLUE = ("#053061", "#2065ab", "#4393c3", "#90c4dd", "#d1e5f0", "#ffffff",
+             "#fddbc7", "#f3a481", "#d6604d", "#b1182b", "#67001f")
+_BERLIN = ("#9eb0ff", "#62a6e0", "#3280a6", "#20526a", "#112732", "#0e1117",
+           "#371000", "#61200b", "#964a36", "#ca7b71", "#ffadad")
+_CIVIDIS = ("#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78",
+            "#948e77", "#aea371", "#c8b866", "#e5cf52", "#fee838")
+_GREYS = ("#000000", "#808080", "#ffffff")
+
+SCALES = {
+    "panel": "scaled per panel: each map divided by its largest value",
+    "shared": "one scale for all maps, in each method's own units",
+    "raw": "each map in its own units",
+}
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a page: ``signed`` and ``magnitude`` colour maps, outline, text and background."""
+
+    signed: tuple[str, ...]
+    outline: str
+    text: str
+    background: str
+    magnitude: tuple[str, ...] = _CIVIDIS
+    image: tuple[str, ...] = _GREYS
+
+
+LIGHT = Theme(_RED_BLUE, "#0a8f4e", "#31333f", "#ffffff")
+DARK = Theme(_BERLIN, "#3fe08f", "#fafafa", "#0e1117")
+
+
+def limits(maps: list[np.ndarray], scale: str) -> list[float]:
+    """The value drawn in full colour for each map; 0 where a map is all zero.
+
+    Colours run from -limit to limit (signed) or 0 to limit, so zero is neutral in every map.
+    """
+    one_of("scale", scale, SCALES)
+    largest = [float(np.abs(values).max()) for values in maps]
+    return [max(largest)] * len(maps) if scale == "shared" else largest
+
+
+def shown(values: np.ndarray, limit: float, scale: str) -> tuple[np.ndarray, float]:
+    """The numbers a panel shows and their limit: divided by the largest when scaled per panel."""
+    if limit == 0:
+        return values, 1.0
+    return (values / limit, 1.0) if scale == "panel" else (values, limit)
+
+
+def outline(mask: np.ndarray) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Line segments ((x0, y0), (x1, y1)) along the pixel edges that separate a mask (h,w) from the rest.
+
+    Pixel (row, column) covers x from column - .5 to column + .5, y likewise; straight runs are joined.
+    """
+    if mask.ndim != 2:
+        raise InputError(f"A mask must be (h,w), not {mask.shape}.")
+    padded = np.pad(mask, 1).astype(int)
+    across = np.diff(padded, axis=0)[:, 1:-1] != 0  # edge above row i
+    down = np.diff(padded, axis=1)[1:-1] != 0  # edge left of column j
+    lines = [((a - 0.5, i - 0.5), (b - 0.5, i - 0.5)) for i, row in enumerate(across) for a, b in _runs(row)]
+    return lines + [((j - 0.5, a - 0.5), (j - 0.5, b - 0.5)) for j, column in enumerate(down.T)
+                    for a, b in _runs(column)]
+
+
+def _runs(flags: np.ndarray) -> list[tuple[int, int]]:
+    """First and one past the last index of each run of True."""
+    edges = np.flatnonzero(np.diff(np.pad(flags, 1).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist()))

@@ -1,0 +1,103 @@
+"""What a method may use: the image, the output to explain, its gradient, training images, random numbers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+BATCH = 512  # images in one pass through the network: bounds memory whatever an option says
+
+
+class Explained(nn.Module):
+    """The scalar being explained, from images (n,h,w) to (n,).
+
+    ``margin``: mean over other classes c' of logit_c - logit_c', whose gradient inside a linear region is
+    OpenAPI's D_c (equation 1). ``probability``: softmax of class c; it saturates for confident models.
+    """
+
+    def __init__(self, module: nn.Module, target: int, output: str):
+        super().__init__()
+        self.module, self.target, self.output = module, target, output
+        self.softmax = nn.Softmax(dim=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        logits = self.module(x)
+        if self.output == "probability":
+            return self.softmax(logits)[:, self.target]
+        classes = logits.shape[1]
+        return (classes * logits[:, self.target] - logits.sum(1)) / (classes - 1)
+
+
+class Training:
+    """The training images, flattened, with what many methods need of them, computed once.
+
+    ``x (n,d)`` in the data's own precision; ``y (n,)``.
+    """
+
+    def __init__(self, x: np.ndarray, y: np.ndarray):
+        self.x, self.y = x.reshape(len(x), -1), y
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean image ``(d,)`` float64."""
+        return np.asarray(self.x.mean(0, dtype=np.float64))
+
+    @cached_property
+    def spread(self) -> float:
+        """Range of pixel values, the unit in which noise options are given."""
+        return float(self.x.max() - self.x.min())
+
+
+class Context:
+    """One image of one model, as a method sees it; shared by all methods run on it.
+
+    ``image (h,w)`` float32; ``target`` the explained class; ``facts`` and ``notes`` take what a method
+    has to say of itself. ``rng`` is the only source of random numbers.
+    """
+
+    def __init__(self, module: nn.Module, image: np.ndarray, target: int, output: str,
+                 training: Training, seed: int = 0):
+        self.explained = Explained(module, target, output)
+        self.image, self.target, self.output = np.array(image, np.float32), target, output
+        self.training, self.seed = training, seed
+        self.rng = np.random.default_rng(seed)
+        self.facts: dict[str, Any] = {}
+        self.notes: list[str] = []
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.image.shape
+
+    def private(self) -> nn.Module:
+        """A copy of the explained module for methods that hook into it: other threads never see it."""
+        return copy.deepcopy(self.explained)
+
+    def outputs(self, images: np.ndarray) -> np.ndarray:
+        """The explained scalar ``(n,)`` float64 of images (n,h,w) or (n,d)."""
+        with torch.no_grad():
+            parts = [self.explained(part) for part in self._batches(images)]
+        return torch.cat(parts).double().numpy()
+
+    def gradients(self, images: np.ndarray) -> np.ndarray:
+        """Its gradient ``(n,h,w)`` float64 at each image (n,h,w)."""
+        found = []
+        for part in self._batches(images):
+            part = part.requires_grad_(True)
+            found.append(torch.autograd.grad(self.explained(part).sum(), part)[0])
+        return torch.cat(found).double().numpy()
+
+    def baseline(self, name: str) -> np.ndarray:
+        """The image ``(h,w)`` that stands for "feature absent": ``zero`` or the training ``mean``."""
+        if name == "mean":
+            return self.training.mean.reshape(self.shape).astype(np.float32)
+        return np.zeros(self.shape, np.float32)
+
+    def _batches(self, images: np.ndarray | Sequence) -> tuple[torch.Tensor, ...]:
+        stack = torch.tensor(np.asarray(images, np.float32)).reshape(-1, *self.shape)
+        return stack.split(BATCH)

@@ -1,0 +1,124 @@
+"""Where trained models lie: those shipped in assets, those trained on this machine.
+
+A model is a safetensors file (half precision) and one record: what it was trained on, its accuracy, its
+sha256, origin, licence and the command that makes it again. A record without a file says that training
+was tried and did not reach the accuracy that makes scores meaningful.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from core import store
+from core.models.model import Model, freeze
+from core.models.training import accuracy
+from core.registry import MODELS
+from core.types import InputError, Spec, Split
+
+ASSETS = Path(__file__).parents[2] / "assets"
+GENERALISES = 0.9  # test accuracy above which scores are meaningful (PatternLocal, section 4.2)
+ADDRESS = ("dataset", "scenario", "background", "snr", "size", "samples", "data_seed", "model", "model_seed")
+
+
+def address(spec: Spec) -> dict[str, Any]:
+    """The part of a Spec that says which trained model it means."""
+    return {name: getattr(spec, name) for name in ADDRESS}
+
+
+def records() -> list[dict[str, Any]]:
+    """All known models, those shipped first; ``file`` is None where training did not succeed."""
+    shipped = _read_json(ASSETS / "manifest.json", "models") or []
+    return shipped + [r for path in sorted(_trained().glob("*.json")) if (r := _read_json(path))]
+
+
+def find(spec: Spec) -> dict[str, Any] | None:
+    """The record of exactly this model, or None."""
+    wanted = address(spec)
+    return next((r for r in records() if all(r.get(k) == v for k, v in wanted.items())), None)
+
+
+def load(spec: Spec) -> Model:
+    """The trained model a Spec means; InputError when there is none or its file is not sound."""
+    record = find(spec)
+    if record is None or not record["file"]:
+        tried = f" Training reached only {record['accuracy']:.0%} there." if record else ""
+        raise InputError(f"No trained {spec.model} for {name_of(spec)}.{tried} Train it: {command(spec)}")
+    folder = ASSETS / "models" if record["origin"] == "shipped" else _trained()
+    path = store.checked(folder / Path(record["file"]).name, record["sha256"])
+    try:
+        weights = {name: tensor.float() for name, tensor in load_file(path).items()}
+        module = MODELS[spec.model].function(spec.size)
+        module.load_state_dict(weights)
+    except (SafetensorError, RuntimeError) as error:
+        raise InputError(f"{path.name} does not hold a {spec.model} at {spec.size}x{spec.size}: {error}") from None
+    return Model(spec.model, freeze(module), record["accuracy"], record, record["sha256"])
+
+
+def rounded(model: Model, test: Split) -> Model:
+    """The model with its weights as half precision keeps them, and the accuracy these have."""
+    for parameter in model.module.parameters():
+        parameter.data = parameter.data.half().float()
+    return replace(model, accuracy=accuracy(model.module, test.x, test.y)[0])
+
+
+def keep(model: Model, spec: Spec, *, shipped: bool = False) -> dict[str, Any]:
+    """Saves a trained model with its record, in assets or on this machine; returns the record."""
+    facts = {**address(spec), "accuracy": model.accuracy, **model.facts,
+             "versions": {p: version(p) for p in ("torch", "numpy", "safetensors")}}
+    data = save({name: tensor.half().contiguous() for name, tensor in model.module.state_dict().items()},
+                metadata={"attribution-lab": json.dumps(facts)})
+    keeping = not shipped or model.accuracy > GENERALISES
+    file = f"{name_of(spec).replace(' ', '_')}_{spec.model}.safetensors" if shipped else \
+        f"{store.key(address(spec))}.safetensors"
+    folder = ASSETS / "models" if shipped else _trained()
+    record = {"file": file if keeping else None, "bytes": len(data) if keeping else 0, **facts,
+              "origin": "shipped" if shipped else "trained here", "licence": "MIT", "command": command(spec)}
+    if keeping:
+        store.write(folder / file, data)
+        record["sha256"] = store.sha256(folder / file)
+    if shipped:
+        others = [r for r in _read_json(ASSETS / "manifest.json", "models") or []
+                  if any(r[k] != v for k, v in address(spec).items())]
+        ordered = sorted(others + [record], key=lambda r: [str(r[k]) for k in ADDRESS])
+        store.write(ASSETS / "manifest.json", json.dumps({"models": ordered}, indent=1).encode() + b"\n")
+    else:
+        store.write(folder / f"{Path(file).stem}.json", json.dumps(record, indent=1).encode())
+    return record
+
+
+def name_of(spec: Spec) -> str:
+    """Which data, in a few words: ``xai-tris XOR CORR 0.05 64x64``."""
+    return f"{spec.dataset} {spec.scenario} {spec.background} {spec.snr:g} {spec.size}x{spec.size}"
+
+
+def command(spec: Spec) -> str:
+    """The command line that trains this model."""
+    given = {**address(spec)}
+    plain = address(Spec())
+    extra = [f"--{k.replace('_', '-')} {given[k]}" for k in ("samples", "data_seed", "model_seed")
+             if given[k] != plain[k]]
+    return " ".join([f"python -m core train --dataset {spec.dataset} --scenario {spec.scenario} "
+                     f"--background {spec.background} --snr {spec.snr:g} --size {spec.size} "
+                     f"--model {spec.model}", *extra])
+
+
+def _trained() -> Path:
+    return store.home() / "models"
+
+
+def _read_json(path: Path, part: str | None = None) -> Any:
+    """The JSON in a file, or None when the file is missing or damaged."""
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError):
+        if path.exists():
+            store.log.warning("%s is damaged and was left out.", path)
+        return None
+    return content[part] if part else content

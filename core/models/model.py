@@ -1,0 +1,46 @@
+"""A trained network as the rest of the program sees it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+BATCH = 1024  # images in one forward pass
+
+
+@dataclass(frozen=True)
+class Model:
+    """A frozen network: ``module`` maps images (n,h,w) float32 to logits (n,C).
+
+    ``accuracy`` is the share of right labels on the data set's test split; ``facts`` say how it was
+    trained; ``digest`` is the sha256 of its file, part of every result's cache key.
+    """
+
+    kind: str
+    module: nn.Module
+    accuracy: float
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    @cached_property
+    def double(self) -> nn.Module:
+        """The same network in float64: what OpenAPI and probabilities need."""
+        return freeze(copy.deepcopy(self.module).double())
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""
+        images = torch.from_numpy(np.array(x, dtype=np.float64))
+        with torch.no_grad():
+            return torch.cat([self.double(part).softmax(1) for part in images.split(BATCH)]).numpy()
+
+
+def freeze(module: nn.Module) -> nn.Module:
+    """The module in eval mode with fixed parameters."""
+    return module.eval().requires_grad_(False)

@@ -1,0 +1,41 @@
+"""The benchmark's networks: modules from images (n,h,w) to logits (n,C), all piecewise linear.
+
+Architectures as in XAI-TRIS (Clark et al. 2023): no bias in dense layers at 64x64, softmax outside.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from core.registry import MODELS
+
+BENCHMARK = "Clark et al. 2023, XAI-TRIS, arXiv 2306.12816"
+
+
+@MODELS.register("LLR", label="Linear logistic regression", whitening=True, reference=BENCHMARK,
+                 summary="One linear layer. It can solve LIN only: the other scenarios are not linear.")
+def llr(size: int) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.Linear(size * size, 2, bias=size == 8))
+
+
+@MODELS.register("MLP", label="Multi-layer perceptron", whitening=True, rate=3e-4, reference=BENCHMARK,
+                 summary="Dense layers with ReLU: 256-256-64 at 64x64 with dropout, 32-16-8 at 8x8.")
+def mlp(size: int) -> nn.Module:
+    widths = [64, 32, 16, 8] if size == 8 else [size * size, 256, 256, 64]
+    layers: list[nn.Module] = [nn.Flatten()]
+    for before, after in zip(widths, widths[1:]):
+        layers += [nn.Linear(before, after, bias=size == 8), nn.ReLU()]
+        layers += [] if size == 8 else [nn.Dropout(0.3)]
+    return nn.Sequential(*layers, nn.Linear(widths[-1], 2, bias=size == 8))
+
+
+@MODELS.register("CNN", label="Convolutional network", reference=BENCHMARK,
+                 summary="Four convolutions, each with ReLU and 2x2 max pooling, then one linear layer.")
+def cnn(size: int) -> nn.Module:
+    channels, kernel = ([1, 4, 4, 4, 4], 2) if size == 8 else ([1, 4, 8, 16, 32], 4)
+    layers: list[nn.Module] = [nn.Unflatten(1, (1, size))]
+    edge = size
+    for before, after in zip(channels, channels[1:]):
+        layers += [nn.Conv2d(before, after, kernel, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        edge = (edge + 3 - kernel) // 2
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels[-1] * edge * edge, 2, bias=size == 8))

@@ -1,0 +1,219 @@
+"""The main door: ``explain(Spec) -> Attribution``, ``score(Attribution) -> Score``.
+
+Results are kept on disk under everything they depend on: the Spec, this program's code, the libraries'
+versions and the model's file. The same Spec gives the same numbers in every process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from core import datasets, models, store
+from core.methods.context import Context, Training
+from core.registry import DATASETS, METHODS, METRICS, MODELS
+from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, one_of
+
+import core.methods  # noqa: F401  (registers)
+import core.metrics  # noqa: F401  (registers)
+
+LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "POT")
+_loading = threading.RLock()
+
+
+def check(spec: Spec) -> Spec:
+    """The Spec with all options filled in, or InputError for a name or value that does not exist."""
+    DATASETS[spec.dataset]
+    MODELS[spec.model]
+    return spec.replace(options=METHODS[spec.method].check(dict(spec.options)))
+
+
+def dataset(spec: Spec) -> Dataset:
+    """The data set a Spec means; the last few stay open."""
+    with _loading:
+        return _dataset(spec.dataset, spec.scenario, spec.background, spec.snr, spec.size, spec.samples,
+                        spec.data_seed)
+
+
+@functools.lru_cache(maxsize=3)
+def _dataset(name: str, scenario: str, background: str, snr: float, size: int, samples: int,
+             seed: int) -> Dataset:
+    return DATASETS[name].function(scenario, background, snr, size=size, samples=samples, seed=seed)
+
+
+def model(spec: Spec) -> models.Model:
+    """The trained model a Spec means; the last few stay loaded. InputError when there is none."""
+    with _loading:
+        return _model(_only(spec, models.library.ADDRESS))
+
+
+@functools.lru_cache(maxsize=6)
+def _model(address: Spec) -> models.Model:
+    return models.load(address)
+
+
+@functools.lru_cache(maxsize=3)
+def _training(address: Spec) -> Training:
+    train = dataset(address).train
+    return Training(train.x, train.y)
+
+
+@functools.lru_cache(maxsize=8)
+def predictions(address: Spec) -> np.ndarray:
+    """Class probabilities ``(n,C)`` of all images in the Spec's split."""
+    return model(address).predict_proba(getattr(dataset(address), address.split).x)
+
+
+def _only(spec: Spec, fields: Iterable[str]) -> Spec:
+    """A Spec with these fields and the rest at their defaults: what a cache may be keyed by."""
+    return Spec(**{name: getattr(spec, name) for name in fields})
+
+
+def split_predictions(spec: Spec) -> np.ndarray:
+    """Class probabilities ``(n,C)`` float64 of the Spec's model on all images of its split."""
+    with _loading:
+        return predictions(_only(spec, (*models.library.ADDRESS, "split")))
+
+
+def choose(spec: Spec, first: int = 0, last: int | None = None, *, label: int | None = None,
+           correct: bool | None = None) -> list[int]:
+    """Numbers of the images first..last-1 of the Spec's split, by label and by right or wrong prediction."""
+    labels = np.asarray(getattr(dataset(spec), spec.split).y)
+    last = len(labels) if last is None else last
+    if not 0 <= first < last <= len(labels):
+        raise InputError(f"Images {first}:{last} were asked for; the {spec.split} split has 0:{len(labels)}.")
+    keep = np.ones(len(labels), bool) if label is None else labels == label
+    if correct is not None:
+        keep &= (split_predictions(spec).argmax(1) == labels) == correct
+    return [int(i) for i in np.flatnonzero(keep) if first <= i < last]
+
+
+def explain(spec: Spec) -> Attribution:
+    """The map a Spec describes, computed once and then read from disk.
+
+    InputError: the Spec names something that does not exist; NotApplicable: the method does not fit.
+    """
+    spec = check(spec)
+    data = dataset(spec)
+    part = getattr(data, spec.split)
+    if spec.image >= len(part):
+        raise InputError(f"Image {spec.image} was asked for; the {spec.split} split has images 0 to "
+                         f"{len(part) - 1}.")
+    network = model(spec)
+    image, label = np.array(part.x[spec.image]), int(part.y[spec.image])
+    probabilities = network.predict_proba(image[None])[0]
+    target = label if spec.target == "true" else int(probabilities.argmax())
+
+    path = store.home() / "results" / f"{_key(spec, network)}.bin"
+    kept = store.load(path)
+    if kept is None:
+        kept = _compute(spec, network, image, target)
+        if kept[1].get("seconds", 0) > 0:
+            store.save(path, *kept)
+    arrays, facts = kept
+    if "not_applicable" in facts:
+        raise NotApplicable(facts["not_applicable"])
+    return Attribution(
+        spec=spec, values=arrays["values"], image=image, label=label, probabilities=probabilities,
+        mask=data.mask(spec.split, spec.image, spec.truth), target=target,
+        signed=METHODS[spec.method].signed, seconds=facts["seconds"], facts=facts["facts"],
+        notes=tuple(facts["notes"]))
+
+
+def _compute(spec: Spec, network: models.Model, image: np.ndarray,
+             target: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Runs the method: its map, and what it says of itself, as the store keeps them."""
+    with _loading:
+        training = _training(_only(spec, models.library.ADDRESS))
+    context = Context(network.module, image, target, spec.output, training, spec.seed)
+    start = time.perf_counter()
+    try:
+        values = np.asarray(METHODS[spec.method].function(context, **dict(spec.options)), np.float64)
+    except NotApplicable as reason:
+        return {}, {"not_applicable": str(reason), "seconds": time.perf_counter() - start}
+    if values.shape != image.shape or not np.isfinite(values).all():
+        raise AssertionError(f"{spec.method} returned {values.shape} with "
+                             f"{int((~np.isfinite(values)).sum())} values that are not finite")
+    return {"values": values}, {"seconds": time.perf_counter() - start, "facts": context.facts,
+                                "notes": context.notes}
+
+
+def score(attribution: Attribution, metrics: Iterable[str] = ()) -> Score:
+    """The scores of a map by the named metrics (all by default); slow ones are kept on disk.
+
+    A map without mass, or a solver that did not converge, gives NaN and its reason.
+    """
+    values, reasons, seconds = {}, {}, {}
+    for name in tuple(metrics) or tuple(METRICS):
+        values[name], reasons[name], seconds[name] = _score(attribution, METRICS[name])
+    return Score(values, {name: text for name, text in reasons.items() if text}, seconds)
+
+
+def _score(attribution: Attribution, metric) -> tuple[float, str, float]:
+    path = store.home() / "scores" / (store.key(
+        metric.name, store.array_key(attribution.values, attribution.mask), *_code("metrics")) + ".bin")
+    if metric.slow and (kept := store.load(path)):
+        facts = kept[1]
+        return facts["value"] if facts["value"] is not None else float("nan"), facts["reason"], facts["seconds"]
+    start = time.perf_counter()
+    try:
+        value, reason = float(metric.function(attribution.values, attribution.mask)), ""
+    except NotApplicable as error:
+        value, reason = float("nan"), str(error)
+    seconds = time.perf_counter() - start
+    if metric.slow:
+        store.save(path, {}, {"value": None if reason else value, "reason": reason, "seconds": seconds})
+    return value, reason, seconds
+
+
+def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | None]:
+    """Mean and standard deviation over images where the score is defined, and how many are and are not."""
+    values = np.array([s[metric] for s in scores], float)
+    good = values[~np.isnan(values)]
+    return {"mean": float(good.mean()) if good.size else None, "std": float(good.std()) if good.size else None,
+            "n": int(good.size), "undefined": int(values.size - good.size)}
+
+
+def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *,
+          shipped: bool = False) -> dict[str, Any]:
+    """Trains and keeps the model a Spec means; returns its record (see core.models.library)."""
+    check(spec)
+    trained = models.train(spec.model, dataset(spec), seed=spec.model_seed, progress=progress)
+    trained = models.rounded(trained, dataset(spec).test)
+    _model.cache_clear()
+    return models.keep(trained, spec, shipped=shipped)
+
+
+def known_models(spec: Spec) -> list[dict[str, Any]]:
+    """Records of all models trained (or tried) for the Spec's kind of data and model, any SNR."""
+    fixed = [name for name in models.library.ADDRESS if name not in ("snr", "model")]
+    return [r for r in models.records() if all(r.get(n) == getattr(spec, n) for n in fixed)]
+
+
+def _key(spec: Spec, network: models.Model) -> str:
+    """Everything a map depends on; what only scoring reads (truth) is left out."""
+    return store.key({**spec.to_dict(), "truth": "", "model_file": network.digest}, *_code("methods", "datasets"),
+                     _code("models/networks.py"))
+
+
+@functools.cache
+def _code(*packages: str) -> tuple:
+    return (store.sources(*packages, "types.py", "pipeline.py"), [version(name) for name in LIBRARIES])
+
+
+def has_model(spec: Spec) -> bool:
+    """Whether the model a Spec means has been trained and kept."""
+    record = models.find(spec)
+    return bool(record and record["file"])
+
+
+def trouble() -> str | None:
+    """Why results are not being kept on disk, if they are not."""
+    return store.trouble()

@@ -1,0 +1,161 @@
+"""One place to add a method, metric, data set or model: a function with a decorator.
+
+Everything the screen and the command line offer is read from here: selectors, option widgets, links,
+cards and the family tests. An option's default stands once, in the function's signature.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from core.types import InputError, number, one_of, whole_number
+
+
+@dataclass(frozen=True)
+class Option:
+    """One choice: what it means and what is allowed, by ``choices`` or by the range [low, high].
+
+    ``when`` names another option and the values of it for which this one matters.
+    """
+
+    name: str
+    help: str
+    choices: tuple = ()
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    when: tuple[str, tuple] | None = None
+    default: Any = None
+
+    @property
+    def label(self) -> str:
+        return self.name.replace("_", " ").capitalize()
+
+    def check(self, value: Any) -> Any:
+        """``value`` in this option's own type, or InputError; text from a link or a flag is read."""
+        if isinstance(self.default, bool):
+            words = {"true": True, "false": False, "1": True, "0": False}
+            return one_of(self.name, words.get(str(value).lower(), value), (True, False))
+        if self.choices:
+            by_text = {str(choice): choice for choice in self.choices}
+            return by_text[one_of(self.name, str(value), tuple(by_text))]
+        if isinstance(self.default, int):
+            return whole_number(self.name, _read(value), int(self.low), int(self.high))
+        result = number(self.name, value)
+        if not self.low <= result <= self.high:
+            raise InputError(f"{self.name} must lie between {self.low} and {self.high}, not {value!r}.")
+        return result
+
+
+def _read(text: Any) -> Any:
+    try:
+        return float(text) if isinstance(text, str) and not text.lstrip("-").isdigit() else int(text)
+    except (TypeError, ValueError):
+        return text
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered function with what a reader must know of it."""
+
+    name: str
+    label: str
+    function: Callable
+    summary: str
+    reference: str
+    options: tuple[Option, ...] = ()
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All options, those left out at their defaults; unknown or out of range is an InputError."""
+        known = {option.name: option for option in self.options}
+        if unknown := [name for name in given if name not in known]:
+            raise InputError(f"{self.label} has no option {', '.join(map(repr, unknown))}. "
+                             f"Its options: {', '.join(known) or 'none'}.")
+        return {name: option.check(given.get(name, option.default)) for name, option in known.items()}
+
+
+@dataclass(frozen=True)
+class Method(Entry):
+    """``function(context, **options) -> (h,w)``; see core.methods.context.
+
+    ``signed``: its map has two signs; ``seeded``: it draws random numbers; ``group``: its family.
+    """
+
+    signed: bool = True
+    seeded: bool = False
+    group: str = ""
+    misleads: str = ""
+
+
+@dataclass(frozen=True)
+class Metric(Entry):
+    """``function(values (h,w), mask (h,w)) -> float``; ``slow`` ones run beside the page."""
+
+    lower_is_better: bool = True
+    slow: bool = False
+
+
+@dataclass(frozen=True)
+class Model(Entry):
+    """``function(size) -> torch module`` from images (n,h,w) to logits (n,C).
+
+    ``whitening``: its first layer is dense, so that whitened training can be folded into it.
+    ``rate``: Adam's step size that trains it on every scenario it can solve.
+    """
+
+    whitening: bool = False
+    rate: float = 1e-3
+
+
+E = TypeVar("E", bound=Entry)
+
+
+class Registry(Mapping, Generic[E]):
+    """Entries by name, in the order they were registered."""
+
+    def __init__(self, kind: str, entry: type[E]):
+        self.kind, self._entry, self._entries = kind, entry, {}
+
+    def register(self, name: str, *, options: tuple[Option, ...] = (), **about: Any) -> Callable:
+        """Decorator: adds the function under ``name``; its keyword defaults become the options'."""
+
+        def add(function: Callable) -> Callable:
+            parameters = inspect.signature(function).parameters
+            keywords = {p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY}
+            names = {option.name for option in options}
+            if not keywords <= names <= set(parameters):
+                raise TypeError(f"{name}: keyword arguments {sorted(keywords)} and options {sorted(names)} differ")
+            bound = tuple(option if option.default is not None else
+                          replace(option, default=parameters[option.name].default) for option in options)
+            for option in bound:
+                option.check(option.default)
+            self._entries[name] = self._entry(name=name, function=function, options=bound, **about)
+            return function
+
+        return add
+
+    def __getitem__(self, name: str) -> E:
+        if name not in self._entries:
+            close = difflib.get_close_matches(str(name), self._entries, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise InputError(f"There is no {self.kind} {name!r}.{hint} There are: {', '.join(self._entries)}.")
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+DATASETS: Registry[Entry] = Registry("data set", Entry)
+MODELS: Registry[Model] = Registry("model", Model)
+METHODS: Registry[Method] = Registry("method", Method)
+METRICS: Registry[Metric] = Registry("metric", Metric)

@@ -1,0 +1,175 @@
+"""Files on disk that may be trusted: written whole or not at all, checked by sha256 when read.
+
+No pickle is written or read. Arrays lie in a folder of ``.npy`` files (memory-mapped when read) or in
+one checked file; both are found by a key that holds everything their content depends on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.types import InputError
+
+log = logging.getLogger("attribution-lab")
+LIMIT = 6_000_000_000  # bytes kept per kind of cached thing; the oldest go first
+_trouble: list[str] = []
+
+
+def home() -> Path:
+    """The cache folder: $ATTRIBUTION_LAB_HOME, or attribution-lab in the user's cache folder."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attribution-lab"
+    return Path(os.environ.get("ATTRIBUTION_LAB_HOME") or default)
+
+
+def trouble() -> str | None:
+    """Why the last attempt to keep something failed; None when all is well."""
+    return _trouble[-1] if _trouble else None
+
+
+def key(*parts: Any) -> str:
+    """A short name for ``parts`` (JSON values): equal parts, equal name, in every process."""
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def sha256(path: Path) -> str:
+    """The file's sha256 as hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sources(*packages: str) -> str:
+    """A stamp of this program's own code in ``core`` files or folders: new code, new keys."""
+    root = Path(__file__).parent
+    files = sorted(p for name in packages for p in ([root / name] if name.endswith(".py") else
+                                                    (root / name).rglob("*.py")))
+    return key([[str(p.relative_to(root)), sha256(p)] for p in files])
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A fresh path beside ``path`` to write to; it takes ``path``'s place when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    holder = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
+    try:
+        yield holder / path.name
+        try:
+            os.replace(holder / path.name, path)
+        except OSError:
+            if not path.is_dir():  # another process may have put the same folder there first
+                raise
+    finally:
+        shutil.rmtree(holder, ignore_errors=True)
+
+
+def write(path: Path, data: bytes) -> None:
+    """Writes a file whole or not at all."""
+    with atomic(path) as fresh:
+        fresh.write_bytes(data)
+
+
+@contextlib.contextmanager
+def keeping(what: str) -> Iterator[None]:
+    """A full or read-only disk inside the block loses the cache entry, never the result."""
+    try:
+        yield
+        _trouble.clear()
+    except OSError as error:
+        _trouble[:] = [f"{what} could not be kept in {home()} ({error.strerror or error}); "
+                       "it works, but will be computed again next time."]
+        log.warning(_trouble[-1])
+
+
+def save(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
+    """Keeps small arrays and JSON facts in one file, preceded by the sha256 of what follows."""
+    packed = io.BytesIO()
+    np.savez(packed, facts=np.array(json.dumps(facts)), **arrays)
+    data = packed.getvalue()
+    with keeping("A result"):
+        write(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+
+
+def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+    """What ``save`` kept, or None when there is nothing sound there."""
+    try:
+        stamp, _, data = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    if hashlib.sha256(data).hexdigest().encode() != stamp:
+        log.warning("%s is damaged or not ours; it is computed again.", path)
+        return None
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    return arrays, json.loads(str(arrays.pop("facts")))
+
+
+def save_folder(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Keeps large arrays as a folder of .npy files with their checksums."""
+    with keeping("A data set"):
+        _make_room(path.parent, sum(a.nbytes for a in arrays.values()))
+        if path.exists():
+            shutil.rmtree(path, ignore_errors=True)
+        with atomic(path) as fresh:
+            fresh.mkdir()
+            for name, array in arrays.items():
+                np.save(fresh / f"{name}.npy", array, allow_pickle=False)
+            sums = {name: sha256(fresh / f"{name}.npy") for name in arrays}
+            (fresh / "sha256.json").write_text(json.dumps(sums))
+
+
+def load_folder(path: Path) -> dict[str, np.ndarray] | None:
+    """What ``save_folder`` kept, memory-mapped read-only, or None when there is nothing sound."""
+    if not path.exists():
+        return None
+    try:
+        sums = json.loads((path / "sha256.json").read_text())
+        damaged = [name for name in sums if sha256(path / f"{name}.npy") != sums[name]]
+        if damaged:
+            raise ValueError(f"{', '.join(damaged)} changed since written")
+        os.utime(path)
+        return {name: np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in sums}
+    except (OSError, ValueError, AttributeError) as error:
+        log.warning("%s is damaged or not ours (%s); it is made again.", path, error)
+        return None
+
+
+def checked(path: Path, expected: str) -> Path:
+    """``path`` if its sha256 is the expected one, or InputError with its name."""
+    if not path.is_file():
+        raise InputError(f"{path.name} is missing from {path.parent}. Restore it from the repository.")
+    if sha256(path) != expected:
+        raise InputError(f"{path.name} is not the file that was shipped (its sha256 differs), so it is "
+                         "not used. Restore it from the repository.")
+    return path
+
+
+def _make_room(folder: Path, needed: int) -> None:
+    """Removes the folders used longest ago until ``needed`` more bytes stay under LIMIT."""
+    if not folder.is_dir():
+        return
+    kept = sorted((p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")),
+                  key=lambda p: p.stat().st_mtime)
+    sizes = {p: sum(f.stat().st_size for f in p.iterdir()) for p in kept}
+    while kept and sum(sizes[p] for p in kept) + needed > LIMIT:
+        shutil.rmtree(kept.pop(0), ignore_errors=True)
+
+
+def array_key(*arrays: np.ndarray) -> str:
+    """A short name for the content, type and shape of arrays."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(f"{array.dtype}{array.shape}".encode())
+        total.update(np.ascontiguousarray(array))
+    return total.hexdigest()[:32]

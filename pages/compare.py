@@ -1,0 +1,38 @@
+"""Compare: one image of known truth, one model, several explanation methods side by side."""
+
+from pages.components import frame
+
+frame.guard()
+
+import streamlit as st  # noqa: E402
+
+from core import pipeline  # noqa: E402
+from core.types import InputError  # noqa: E402
+from pages.components import choices, comparison, controls, downloads, jobs, panels  # noqa: E402
+
+choices.restore()
+st.title("Compare explanations", anchor=False)
+for notice in choices.notices():
+    st.warning(f"The link could not be read in full. {notice}")
+controls.data_and_model()
+spec = choices.spec()
+try:
+    ready = pipeline.has_model(spec)
+    image = controls.image_bar(spec) if ready else None
+    controls.view_bar()
+    choices.write()
+    if not ready:
+        jobs.train_panel(spec)
+    elif image is None:
+        st.info(f"No {spec.split} image is “{st.session_state.images}” here. Choose another filter.")
+    else:
+        results = comparison.results(spec.replace(image=image), st.session_state.methods)
+        view = panels.View.chosen()
+        comparison.show(results, view)
+        if any(r.attribution for r in results):
+            comparison.inspect(results)
+            downloads.bar(results, view.scale, view.outline)
+except InputError as error:
+    st.error(str(error))
+if pipeline.trouble():
+    st.warning(pipeline.trouble())

@@ -1,0 +1,163 @@
+"""The controls of Compare: data and model in the sidebar, the image above the panels, options of a method."""
+
+from __future__ import annotations
+
+import random
+
+import streamlit as st
+
+from core import pipeline
+from core.figures.style import SCALES
+from core.registry import DATASETS, METHODS, MODELS, Option
+from core.types import SPEC_CHOICES, Spec
+from pages.components import choices
+
+GRID = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+WORDS = {
+    "default": "As published", "union": "All shapes", "shown": "Shown shapes",
+    "margin": "Margin", "probability": "Probability", "predicted": "Predicted class", "true": "True class",
+    "panel": "Per panel", "shared": "Shared", "raw": "Raw",
+}
+
+
+def data_and_model() -> None:
+    """The sidebar: data set, scenario, background, size, SNR, model, and what is explained."""
+    with st.sidebar:
+        st.subheader("Data")
+        if len(DATASETS) > 1:
+            st.selectbox("Data set", list(DATASETS), format_func=lambda n: DATASETS[n].label, key="dataset")
+        for option in DATASETS[st.session_state.dataset].options:
+            if option.choices:
+                st.segmented_control(option.label, option.choices, key=option.name, help=option.help,
+                                     required=True, on_change=to_ready_snr, width="stretch",
+                                     format_func=lambda v: f"{v} × {v}" if isinstance(v, int) else v)
+        snr_slider()
+        st.subheader("Model")
+        st.segmented_control("Kind", list(MODELS), key="model", required=True, on_change=to_ready_snr,
+                             label_visibility="collapsed", width="stretch",
+                             help=" ".join(f"**{m.name}**: {m.summary}" for m in MODELS.values()))
+        accuracy(choices.spec())
+        with st.expander("What is explained, and the truth"):
+            for name, label, text in (
+                    ("output", "Explained output", "The margin is the logit difference; the probability saturates "
+                     "when the model is sure, and its gradient vanishes."),
+                    ("target", "Of which class", "The class the model predicts, or the label."),
+                    ("truth", "Important pixels", "As published: all shapes of the scenario (the absence of a shape "
+                     "tells something too); RIGID: the shape in this image.")):
+                st.selectbox(label, SPEC_CHOICES[name], key=name, help=text, format_func=WORDS.get)
+            st.number_input("Seed of random methods", 0, 2**31 - 1, key="seed",
+                            help="The same seed gives the same map, everywhere.")
+
+
+def snr_slider() -> None:
+    """SNR values, those with a ready model marked."""
+    ready = ready_snrs(choices.spec())
+    values = sorted({*GRID, *ready, st.session_state.snr})
+    st.select_slider("SNR", values, key="snr", format_func=lambda v: f"{v:g} ●" if v in ready else f"{v:g}",
+                     help="The share of the shape in the mixture with the noise. ● marks values with a trained "
+                     "model; another can be trained here in about a minute.")
+
+
+def ready_snrs(spec: Spec) -> list[float]:
+    """SNR values for which the Spec's kind of model is trained."""
+    return sorted({r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]})
+
+
+def to_ready_snr() -> None:
+    """After a change of data or model: the nearest SNR with a trained model, when there is one."""
+    spec = choices.spec()
+    ready = ready_snrs(spec)
+    if ready and spec.snr not in ready:
+        st.session_state.snr = min(ready, key=lambda snr: abs(snr - spec.snr))
+
+
+def accuracy(spec: Spec) -> None:
+    """The model's test accuracy, with a warning where scores mean little."""
+    record = pipeline.models.find(spec)
+    if record and record["file"]:
+        st.caption(f"Test accuracy **{record['accuracy']:.1%}**")
+        if record["accuracy"] <= pipeline.models.GENERALISES:
+            st.warning("Below 90 %: the model does not generalise, so scores are not meaningful.")
+    elif record:
+        st.caption(f"Not available: training reached {record['accuracy']:.1%} on test images, below 90 %.")
+
+
+def image_bar(spec: Spec) -> int | None:
+    """Which image: number, previous, next, random, filter. None when no image passes the filter."""
+    passing = pipeline.choose(spec, **choices.FILTERS[st.session_state.images])
+    total = len(pipeline.dataset(spec).test)
+    if st.session_state.image >= total:
+        st.warning(f"Image {st.session_state.image} does not exist: the test split has images 0 to {total - 1}.")
+        st.session_state.image = total - 1
+    elif passing and st.session_state.image not in passing:
+        st.session_state.image = min(passing, key=lambda i: abs(i - st.session_state.image))
+
+    def go(step: int) -> None:
+        here = st.session_state.image
+        ahead = [i for i in passing if (i > here if step > 0 else i < here)]
+        st.session_state.image = (ahead[0] if step > 0 else ahead[-1]) if ahead else passing[0 if step > 0 else -1]
+
+    def anywhere() -> None:
+        st.session_state.image = random.choice(passing)
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.number_input("Test image", 0, total - 1, key="image", width=130)
+        st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(-1,), disabled=not passing)
+        st.button("Next", icon=":material/chevron_right:", on_click=go, args=(1,), disabled=not passing)
+        st.button("Random", icon=":material/shuffle:", on_click=anywhere, disabled=not passing)
+        st.selectbox("Show", list(choices.FILTERS), key="images", width=140)
+        st.markdown(f"<div class='al-quiet' style='padding-bottom:.7rem'>{len(passing)} of {total} images</div>",
+                    unsafe_allow_html=True)
+    return st.session_state.image if passing else None
+
+
+def view_bar() -> None:
+    """Which methods, and how their maps are drawn."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.multiselect("Methods", list(METHODS), key="methods", format_func=lambda n: METHODS[n].label)
+        with st.popover("View", icon=":material/visibility:"):
+            st.segmented_control("Colour scale", list(SCALES), key="scale", required=True, format_func=WORDS.get,
+                                 help=" ".join(f"**{WORDS[n]}**: {text}." for n, text in SCALES.items()))
+            st.segmented_control("Order", choices.SORTS, key="sort", required=True,
+                                 help="As chosen, or the best score first.")
+            st.toggle("Outline of the important pixels", key="outline")
+            st.toggle("Scores as a table", key="table")
+
+
+def method_options(method: str) -> None:
+    """A method's options in a form: nothing is computed before Apply."""
+    entry = METHODS[method]
+    if not entry.options:
+        return
+    given = entry.check(choices.method_options(method))
+    with st.popover("", icon=":material/tune:", type="tertiary", help=f"Options of {entry.label}",
+                    key=f"{method}.popover"):
+        st.markdown(f"**{entry.label}**: {entry.summary}")
+        with st.form(f"{method}.form", border=False):
+            values = {o.name: option_widget(f"{method}.{o.name}", o, given[o.name]) for o in entry.options}
+            with st.container(horizontal=True):
+                apply = st.form_submit_button("Apply", type="primary")
+                reset = st.form_submit_button("Defaults")
+    if apply or reset:
+        choices.set_method_options(method, {} if reset else values)
+        if reset:
+            for option in entry.options:
+                st.session_state.pop(f"{method}.{option.name}", None)
+        st.rerun()
+
+
+def option_widget(key: str, option: Option, value):
+    """The widget that suits an option: a list, a switch, a number or a slider."""
+    text = option.help if not option.when else \
+        f"{option.help} Matters when {option.when[0]} is {' or '.join(map(str, option.when[1]))}."
+    if isinstance(option.default, bool):
+        return st.toggle(option.label, value, key=key, help=text)
+    if option.choices:
+        return st.selectbox(option.label, option.choices, option.choices.index(value), key=key, help=text)
+    if isinstance(option.default, int):
+        return st.number_input(option.label, int(option.low), int(option.high), value, key=key, help=text)
+    if option.log:
+        return st.number_input(option.label, option.low, option.high, value, step=value / 10, format="%g",
+                               key=key, help=text)
+    return st.slider(option.label, option.low, option.high, value, step=(option.high - option.low) / 100, key=key,
+                     help=text)

@@ -1,0 +1,51 @@
+"""What all pages share: the window, the navigation, colours, and the guard at the top of each page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+
+ROOT = Path(__file__).parents[2]
+
+STYLE = """<style>
+.block-container {padding: 3.4rem 2rem 3rem;}
+h1 {font-size: 1.6rem !important; padding: 0 0 .2rem !important;}
+[data-testid="stSidebar"] [data-testid="stButtonGroup"] button {padding-inline: .45rem; min-width: 0;}
+.st-key-panels [data-testid="stPopoverButton"] {padding: 0 .2rem; min-height: 1.6rem;}
+.al-scores {font-variant-numeric: tabular-nums; font-size: .875rem; line-height: 1.45;}
+.al-scores .al-best {font-weight: 600;}
+.al-quiet {opacity: .7; font-size: .8rem; line-height: 1.35;}
+.al-title {font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
+.al-ramp {height: .55rem; width: 9rem; border-radius: 2px; display: inline-block; vertical-align: middle;
+          margin: 0 .4rem; border: 1px solid rgba(128,128,128,.35);}
+</style>"""
+
+
+def run() -> None:
+    """Draws the frame and the page the reader asked for; called by app.py."""
+    st.set_page_config(page_title="Attribution Lab", page_icon=str(ROOT / "assets" / "logo.svg"), layout="wide")
+    page = st.navigation({
+        "Explore": [st.Page(ROOT / "pages" / "compare.py", title="Compare", icon=":material/compare:",
+                            default=True)],
+    })
+    st.html(STYLE)
+    st.logo(ROOT / "assets" / "logo.svg", size="large")
+    page.run()
+
+
+def guard() -> None:
+    """First line of every page: makes Streamlit run it inside the frame even on a cold deep link.
+
+    A folder named pages beside app.py switches on Streamlit's older page discovery until st.navigation
+    has run once; a page opened before that would come without its frame.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+
+
+def dark() -> bool:
+    """Whether the reader's page is dark."""
+    return st.context.theme.type == "dark"

@@ -1,0 +1,120 @@
+"""Work beside the page: slow scores on threads, training in a process of its own that Cancel ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import fields
+
+import streamlit as st
+
+from core import pipeline
+from core.types import Attribution, Score, Spec
+from pages.components.frame import ROOT
+
+WORKERS = 2
+KEPT = 500  # scores a session remembers
+
+
+@st.cache_resource
+def _pool() -> ThreadPoolExecutor:
+    # Threads are enough: POT's solver lets go of Python while it works.
+    return ThreadPoolExecutor(WORKERS, thread_name_prefix="score")
+
+
+def start_score(attribution: Attribution, metric: str) -> Future[Score]:
+    """The future score of a map; asking again for the same map and metric gives the same future."""
+    futures = st.session_state.setdefault("score_futures", {})
+    spec = (attribution.spec, metric)
+    if spec not in futures:
+        while len(futures) >= KEPT:
+            futures.pop(next(iter(futures)))
+        futures[spec] = _pool().submit(pipeline.score, attribution, [metric])
+    return futures[spec]
+
+
+def drop_waiting(needed: set) -> None:
+    """Takes back scores of maps no longer on screen that have not been started."""
+    futures = st.session_state.get("score_futures", {})
+    for spec in [s for s, f in futures.items() if s not in needed and not f.done() and f.cancel()]:
+        del futures[spec]
+
+
+class Training:
+    """``python -m core train`` for one Spec, in a process of its own, with its last word of progress."""
+
+    def __init__(self, spec: Spec):
+        flags = [f"--{f.name.replace('_', '-')}={getattr(spec, f.name)}" for f in fields(Spec)
+                 if f.name in pipeline.models.library.ADDRESS]
+        self.spec, self.done, self.total, self.text = spec, 0, 1, "starting"
+        self.process = subprocess.Popen([sys.executable, "-m", "core", "train", *flags], cwd=ROOT,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stderr:
+            count, _, text = line.strip().partition(" ")
+            done, slash, total = count.partition("/")
+            if slash and done.isdigit() and total.isdigit():
+                self.done, self.total, self.text = int(done), int(total), text
+            elif line.strip():
+                self.text = line.strip()
+
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def failed(self) -> bool:
+        return self.process.poll() not in (None, 0)
+
+    def cancel(self) -> None:
+        """Ends the process; nothing half-trained is kept."""
+        self.process.kill()
+        self.process.wait()
+
+
+def train_panel(spec: Spec) -> None:
+    """Offers to train the model a Spec means; shows progress and Cancel while that runs."""
+    address = pipeline.models.library.address(spec)
+    job: Training | None = st.session_state.get("training")
+    if job and pipeline.models.library.address(job.spec) == address:
+        if job.running:
+            _watch()
+            return
+        del st.session_state["training"]
+        if job.failed:
+            st.error(f"The training stopped: {job.text}")
+        else:
+            st.rerun()
+    record = pipeline.models.find(spec)
+    ready = sorted({r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]})
+    where = f"{spec.scenario} {spec.background} at {spec.size} × {spec.size}"
+    if record:
+        st.info(f"No {spec.model} for {where} and SNR {spec.snr:g}: training reached {record['accuracy']:.1%} on test "
+                "images. Below 90 % a model has not understood the task, so scores of its explanations mean little.")
+    else:
+        st.info(f"No {spec.model} has been trained for {where} at SNR {spec.snr:g}."
+                + (f" Ready: {', '.join(f'{s:g}' for s in ready)}." if ready else ""))
+    busy = job is not None and job.running
+    if st.button(f"Train it, about {'40 s' if spec.size == 64 else '15 s'}", type="primary",
+                 icon=":material/model_training:", disabled=busy,
+                 help="Another training is running." if busy else None):
+        st.session_state["training"] = Training(spec)
+        st.rerun()
+
+
+@st.fragment(run_every=0.5)
+def _watch() -> None:
+    job: Training | None = st.session_state.get("training")
+    if job is None or not job.running:
+        st.rerun()
+        return
+    st.progress(min(job.done / job.total, 1.0), f"Training {job.spec.model}: {job.done} of at most {job.total} epochs, "
+                f"{job.text}")
+    if st.button("Cancel", icon=":material/close:"):
+        job.cancel()
+        del st.session_state["training"]
+        st.rerun()

@@ -1,0 +1,188 @@
+"""The panels of Compare: input, ground truth and one heatmap a method, with scores underneath."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from core.figures import screen
+from core.figures.style import DARK, LIGHT, SCALES, Theme, limits, shown
+from core.registry import METHODS, METRICS
+from core.types import Attribution, Score
+from pages.components import controls, frame
+
+WIDTH = 212  # pixels of one panel: four in a row beside the sidebar on a 1280 pixel screen
+BLANK = 0.05  # a map weaker than this share of the shared scale looks empty
+
+
+@dataclass(frozen=True)
+class Result:
+    """One panel's content: the attribution, or why there is none; scores as far as they are known."""
+
+    method: str
+    attribution: Attribution | None = None
+    reason: str = ""
+    score: Score | None = None
+
+    @property
+    def label(self) -> str:
+        return METHODS[self.method].label
+
+
+@dataclass(frozen=True)
+class View:
+    """How the panels are drawn."""
+
+    scale: str
+    outline: bool
+    pixel: tuple[int, int] | None
+    theme: Theme
+
+    @classmethod
+    def chosen(cls) -> View:
+        state = st.session_state
+        pixel = None if state.row is None or state.column is None else (state.row, state.column)
+        return cls(state.scale, state.outline, pixel, DARK if frame.dark() else LIGHT)
+
+
+def draw(results: Sequence[Result], view: View) -> dict[str, st.delta_generator.DeltaGenerator]:
+    """Draws all panels; returns for each method the place under its map where its scores go."""
+    drawn = [r for r in results if r.attribution]
+    first = drawn[0].attribution if drawn else None
+    if first is None:
+        st.info("No map to show: choose at least one method that applies to this model.")
+        return {}
+    st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn)))
+    maps = [r.attribution.values for r in drawn]
+    limit = dict(zip((r.method for r in drawn), limits(maps, view.scale)))
+    hover = np.stack([first.image, *maps], axis=-1)
+    names = ["input", *(r.label for r in drawn)]
+    places = {}
+    with st.container(horizontal=True, gap="small", key="panels"):
+        _input(first, view, hover, names)
+        _truth(first, view)
+        for result in results:
+            with st.container(width=WIDTH, gap="xsmall", key=f"panel.{result.method}"):
+                _title(result)
+                if result.attribution is None:
+                    st.caption(f"Does not apply: {result.reason}")
+                    continue
+                _map(result, limit[result.method], view, hover, names)
+                places[result.method] = st.empty()
+                _remarks(result, limit[result.method], view)
+    return places
+
+
+def legend(view: View, signed: bool, magnitude: bool) -> str:
+    """One line: what the colours mean in all panels."""
+    ramps = []
+    if signed:
+        ramps.append(_ramp("against", view.theme.signed, "for the explained class"))
+    if magnitude:
+        ramps.append(_ramp("0", view.theme.magnitude, "largest, where a method gives no sign"))
+    text = f"{SCALES[view.scale]}. EMD and IME: lower is better."
+    return f"<div class='al-quiet'>{' &nbsp; '.join(ramps)} &nbsp; {text[0].upper() + text[1:]}</div>"
+
+
+def _ramp(low: str, colours: Sequence[str], high: str) -> str:
+    return f"{low}<span class='al-ramp' style='background:linear-gradient(90deg,{','.join(colours)})'></span>{high}"
+
+
+def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[str]) -> None:
+    with st.container(width=WIDTH, gap="xsmall", key="panel.of-input"):
+        st.html("<div class='al-title'>Image</div>")
+        peak = float(np.abs(first.image).max()) or 1.0
+        _chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True, hover=hover,
+                              mask=first.mask if view.outline else None, pixel=view.pixel, hover_names=names),
+               "chart.input", f"Test image {first.spec.image}, class {first.label}.")
+        sure = first.probabilities[first.predicted]
+        right = "correct" if first.predicted == first.label else "wrong"
+        st.html(f"<div class='al-scores'>Label {first.label}, predicted {first.predicted} ({right})<br>"
+                f"Probability {_percent(sure)}</div>")
+
+
+def _truth(first: Attribution, view: View) -> None:
+    with st.container(width=WIDTH, gap="xsmall", key="panel.of-truth"):
+        st.html("<div class='al-title'>Ground truth</div>")
+        _chart(screen.heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
+                              signed=False, mask=first.mask, pixel=view.pixel),
+               "chart.truth", f"The {int(first.mask.sum())} important pixels.")
+        share = first.mask.mean()
+        st.html(f"<div class='al-scores'>{int(first.mask.sum())} important pixels<br>"
+                f"<span class='al-quiet'>{share:.0%} of the image, so an even map has IME {1 - share:.3f}</span></div>")
+
+
+def _title(result: Result) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap=None,
+                      wrap=False):
+        st.html(f"<div class='al-title' title='{result.label}'>{result.label}</div>")
+        controls.method_options(result.method)
+
+
+def _map(result: Result, limit: float, view: View, hover: np.ndarray, names: Sequence[str]) -> None:
+    a = result.attribution
+    values, limit = shown(a.values, limit, view.scale)
+    colours = view.theme.signed if a.signed else view.theme.magnitude
+    _chart(screen.heatmap(values, limit, colours, view.theme, signed=a.signed, hover=hover, hover_names=names,
+                          mask=a.mask if view.outline else None, pixel=view.pixel),
+           f"chart.{result.method}", f"{result.label} map of test image {a.spec.image}.")
+
+
+def _chart(figure, key: str, alt: str) -> None:
+    st.plotly_chart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
+
+
+def _remarks(result: Result, limit: float, view: View) -> None:
+    """The map's own size, and what a reader must know of it."""
+    a = result.attribution
+    largest = float(np.abs(a.values).max())
+    remarks = [f"Largest |value| {largest:.3g}"]
+    if largest == 0:
+        remarks = ["Empty map: every value is zero."]
+    elif view.scale == "shared" and largest < BLANK * limit:
+        remarks.append("Nearly blank at the shared scale; choose Per panel.")
+    elif largest < 1e-6 and a.spec.output == "probability":
+        remarks.append("The probability is saturated: explain the margin instead.")
+    if "fit" in a.facts:
+        remarks.append(f"Surrogate R² {a.facts['fit']:.2f}")
+    if "effective_neighbours" in a.facts:
+        remarks.append(f"{a.facts['neighbours']:,} neighbours, worth {a.facts['effective_neighbours']:,.0f}")
+    st.html(f"<div class='al-quiet'>{'<br>'.join([*remarks, *a.notes])}</div>")
+
+
+def score_lines(result: Result, ranks: Mapping[str, Mapping[str, int]]) -> str:
+    """EMD and IME with rank, and seconds, as they stand under a map."""
+    rows = []
+    for name, metric in METRICS.items():
+        value = result.score.values.get(name) if result.score else None
+        rank = ranks.get(name, {}).get(result.method)
+        place = f" · {rank}{ordinal(rank)}" if rank else ""
+        text = "…" if value is None else \
+            f"undefined: {result.score.reasons.get(name, '')}" if math.isnan(value) else f"{value:.3f}{place}"
+        best = " class='al-best'" if rank == 1 else ""
+        rows.append(f"<span{best}>{metric.label} {text}</span>")
+    rows.append(f"<span class='al-quiet'>{result.attribution.seconds:.2f} s</span>")
+    return f"<div class='al-scores'>{'<br>'.join(rows)}</div>"
+
+
+def ranked(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    """Rank of each method by each metric, 1 the best; equal scores share a rank, undefined ones have none."""
+    table = {}
+    for name, metric in METRICS.items():
+        sign = 1 if metric.lower_is_better else -1
+        known = {r.method: sign * r.score.values[name] for r in results
+                 if r.score and not math.isnan(r.score.values.get(name, math.nan))}
+        table[name] = {m: 1 + sum(other < v for other in known.values()) for m, v in known.items()}
+    return table
+
+
+def ordinal(rank: int) -> str:
+    return "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+
+
+def _percent(p: float) -> str:
+    return "> 99.99 %" if p > 0.9999 else f"{100 * p:.2f} %"
