@@ -71,8 +71,7 @@ def report(context: Context, found: Surrogate, samples: int) -> Surrogate:
     features = found.weights.size
     context.facts |= {"fit": found.fit, "samples": samples, "features": features}
     if samples < features:
-        context.notes.append(f"{samples} samples for {features} pixels: the weights are not determined by "
-                             "the samples alone.")
+        context.notes.append(f"{samples:,} samples, {features:,} pixels: underdetermined")
     if not found.weights.any():
         context.notes.append("The surrogate is empty: the model's output did not change on any sample.")
     return found

@@ -140,7 +140,7 @@ def _remarks(result: Result, limit: float, view: View) -> None:
     """The map's own size, and what a reader must know of it."""
     a = result.attribution
     largest = float(np.abs(a.values).max())
-    remarks = [f"Largest |value| {largest:.3g}"]
+    remarks = [f"{a.seconds:.2f} s, largest |value| {largest:.3g}"]
     if largest == 0:
         remarks = ["Empty map: every value is zero."]
     elif view.scale == "shared" and largest < BLANK * limit:
@@ -155,7 +155,7 @@ def _remarks(result: Result, limit: float, view: View) -> None:
 
 
 def score_lines(result: Result, ranks: Mapping[str, Mapping[str, int]]) -> str:
-    """EMD and IME with rank, and seconds, as they stand under a map."""
+    """The scores with their ranks, as they stand under a map."""
     rows = []
     for name, metric in METRICS.items():
         value = result.score.values.get(name) if result.score else None
@@ -165,7 +165,6 @@ def score_lines(result: Result, ranks: Mapping[str, Mapping[str, int]]) -> str:
             f"undefined: {result.score.reasons.get(name, '')}" if math.isnan(value) else f"{value:.3f}{place}"
         best = " class='al-best'" if rank == 1 else ""
         rows.append(f"<span{best}>{metric.label} {text}</span>")
-    rows.append(f"<span class='al-quiet'>{result.attribution.seconds:.2f} s</span>")
     return f"<div class='al-scores'>{'<br>'.join(rows)}</div>"
 
 
