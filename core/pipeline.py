@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from core import datasets, models, store
+from core.methods import pattern
 from core.methods.context import Context, Training
 from core.registry import DATASETS, METHODS, METRICS, MODELS
-from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, one_of
+from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Steps
 
 import core.methods  # noqa: F401  (registers)
 import core.metrics  # noqa: F401  (registers)
@@ -130,9 +131,7 @@ def explain(spec: Spec) -> Attribution:
 def _compute(spec: Spec, network: models.Model, image: np.ndarray,
              target: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Runs the method: its map, and what it says of itself, as the store keeps them."""
-    with _loading:
-        training = _training(_only(spec, models.library.ADDRESS))
-    context = Context(network.module, image, target, spec.output, training, spec.seed)
+    context = _context(spec, network, image, target)
     start = time.perf_counter()
     try:
         values = np.asarray(METHODS[spec.method].function(context, **dict(spec.options)), np.float64)
@@ -143,6 +142,32 @@ def _compute(spec: Spec, network: models.Model, image: np.ndarray,
                              f"{int((~np.isfinite(values)).sum())} values that are not finite")
     return {"values": values}, {"seconds": time.perf_counter() - start, "facts": context.facts,
                                 "notes": context.notes}
+
+
+def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) -> Context:
+    with _loading:
+        training = _training(_only(spec, models.library.ADDRESS))
+    return Context(network.module, image, target, spec.output, training, spec.seed)
+
+
+def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
+    """What PatternLocal passes through for this Spec: surrogate, neighbourhood, outputs, pattern.
+
+    With the ``nearest`` heaviest neighbours and the model's own output on the ``compared`` heaviest.
+    """
+    attribution = explain(spec)
+    context = _context(attribution.spec, model(spec), attribution.image, attribution.target)
+    found = pattern.steps(context, **dict(attribution.spec.options))
+    order = np.argsort(-found.neighbours, kind="stable")
+    train, seen = dataset(spec).train, order[:min(compared, np.count_nonzero(found.neighbours))]
+    return dataclasses.replace(found, nearest=order[:nearest], images=train.x[order[:nearest]],
+                               labels=train.y[order[:nearest]], compared=seen,
+                               model_outputs=context.outputs(train.x[np.sort(seen)])[np.argsort(np.argsort(seen))])
+
+
+def seeds(spec: Spec, count: int = 5) -> list[Spec]:
+    """The Spec with ``count`` seeds, its own first: what "spread over seeds" runs over."""
+    return [spec.replace(seed=spec.seed + i) for i in range(count)]
 
 
 def score(attribution: Attribution, metrics: Iterable[str] = ()) -> Score:

@@ -19,7 +19,8 @@ from core.types import InputError, number, one_of, whole_number
 class Option:
     """One choice: what it means and what is allowed, by ``choices`` or by the range [low, high].
 
-    ``when`` names another option and the values of it for which this one matters.
+    ``when`` holds pairs of another option's name and the values of it for which this one matters.
+    ``default`` is the one in the function's signature unless it is given here.
     """
 
     name: str
@@ -28,12 +29,16 @@ class Option:
     low: float | None = None
     high: float | None = None
     log: bool = False
-    when: tuple[str, tuple] | None = None
+    when: tuple[tuple[str, tuple], ...] = ()
     default: Any = None
 
     @property
     def label(self) -> str:
         return self.name.replace("_", " ").capitalize()
+
+    def matters(self, values: Mapping[str, Any]) -> bool:
+        """Whether this option has an effect beside the other options' values."""
+        return all(values[name] in allowed for name, allowed in self.when if name in values)
 
     def check(self, value: Any) -> Any:
         """``value`` in this option's own type, or InputError; text from a link or a flag is read."""
@@ -126,8 +131,9 @@ class Registry(Mapping, Generic[E]):
         def add(function: Callable) -> Callable:
             parameters = inspect.signature(function).parameters
             keywords = {p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY}
+            passed_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
             names = {option.name for option in options}
-            if not keywords <= names <= set(parameters):
+            if not keywords <= names or not (passed_on or names <= set(parameters)):
                 raise TypeError(f"{name}: keyword arguments {sorted(keywords)} and options {sorted(names)} differ")
             bound = tuple(option if option.default is not None else
                           replace(option, default=parameters[option.name].default) for option in options)

@@ -143,6 +143,29 @@ class Attribution:
 
 
 @dataclass(frozen=True)
+class Steps:
+    """What PatternLocal passes through on its way to a map.
+
+    Surrogate ``weights (h,w)`` and ``pattern (h,w)``; for every training image (n,) its weight among the
+    ``neighbours``, its ``distances`` and the surrogate's ``outputs``; the surrogate's ``fit`` (R2 on its
+    samples, NaN for a gradient). ``nearest`` numbers the k heaviest neighbours, with their ``images
+    (k,h,w)`` and ``labels (k,)``; ``compared`` numbers those on which the ``model_outputs`` are known.
+    """
+
+    weights: np.ndarray
+    pattern: np.ndarray
+    neighbours: np.ndarray
+    distances: np.ndarray
+    outputs: np.ndarray
+    fit: float
+    nearest: np.ndarray | None = None
+    images: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    compared: np.ndarray | None = None
+    model_outputs: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
 class Score:
     """The scores of one map by metric name; an undefined one is NaN and has its reason."""
 

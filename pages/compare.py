@@ -8,7 +8,7 @@ import streamlit as st  # noqa: E402
 
 from core import pipeline  # noqa: E402
 from core.types import InputError  # noqa: E402
-from pages.components import choices, comparison, controls, downloads, jobs, panels  # noqa: E402
+from pages.components import choices, closer, comparison, controls, downloads, jobs, panels  # noqa: E402
 
 choices.restore()
 st.title("Compare explanations", anchor=False)
@@ -30,8 +30,8 @@ try:
         view = panels.View.chosen()
         comparison.show(results, view)
         if any(r.attribution for r in results):
-            comparison.inspect(results)
             downloads.bar(results, view.scale, view.outline)
+            closer.look(results, view)
 except InputError as error:
     st.error(str(error))
 if pipeline.trouble():

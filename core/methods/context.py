@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -42,6 +43,7 @@ class Training:
 
     def __init__(self, x: np.ndarray, y: np.ndarray):
         self.x, self.y = x.reshape(len(x), -1), y
+        self._lock, self._found = threading.Lock(), {}
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -49,9 +51,30 @@ class Training:
         return np.asarray(self.x.mean(0, dtype=np.float64))
 
     @cached_property
+    def squares(self) -> np.ndarray:
+        """Squared length ``(n,)`` float64 of every image."""
+        return np.einsum("ij,ij->i", self.x, self.x).astype(np.float64)
+
+    @cached_property
     def spread(self) -> float:
         """Range of pixel values, the unit in which noise options are given."""
         return float(self.x.max() - self.x.min())
+
+    def components(self, count: int) -> np.ndarray:
+        """The ``count`` principal components ``(count, d)``."""
+        return self._principal(count).components_
+
+    def variance_kept(self, count: int) -> float:
+        """The share of the variance that ``count`` principal components hold."""
+        return float(self._principal(count).explained_variance_ratio_.sum())
+
+    def _principal(self, count: int):
+        from sklearn.decomposition import PCA  # late: slow to import, needed by one simplification only
+
+        with self._lock:
+            if count not in self._found:
+                self._found[count] = PCA(count, random_state=0).fit(self.x)
+            return self._found[count]
 
 
 class Context:

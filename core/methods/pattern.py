@@ -6,14 +6,24 @@ global Pattern is Haufe et al. 2014 (NeuroImage 87), equation 4 there.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
+from core.methods import simplify
+from core.methods import surrogate as surrogates
 from core.methods.context import Context
-from core.methods.gradient import gradient
-from core.methods.surrogate import RIDGE, SAMPLES, SPREAD, data_lime, report
+from core.methods.gradient import NOISE, smoothgrad
+from core.methods.simplify import Simplification
+from core.methods.surrogate import Surrogate
 from core.registry import METHODS, Option
-from core.types import InputError, NotApplicable, one_of
+from core.types import InputError, NotApplicable, Steps, one_of
 
+DIRECT = 2000  # rows or columns up to which the left side of equation 7 is solved directly
 KERNELS = {
     "gaussian": lambda u: np.exp(-np.square(u) / 2),
     "uniform": lambda u: (u <= 1).astype(float),
@@ -26,51 +36,111 @@ KERNELS = {
 }
 
 
+OPTIONS = (
+    Option("surrogate", "Whose weights become a pattern.", choices=("gradient", "smoothgrad", "lime", "kernelshap")),
+    *simplify.OPTIONS,
+    *(replace(o, default="data") if o.name == "sampling" else
+      replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.OPTIONS),
+    replace(NOISE, default=0.1, when=(("surrogate", ("smoothgrad",)),)),
+    Option("share", "Share of the training images in the neighbourhood, the nearest first.", low=0.001, high=1.0,
+           log=True),
+    Option("count", "Number of training images in the neighbourhood; 0 takes the share.", low=0, high=1_000_000),
+    Option("kernel", "How a neighbour's weight falls with its distance.", choices=tuple(KERNELS)),
+    Option("bandwidth", "Kernel width in units of the neighbours' median distance.", low=0.05, high=10.0, log=True),
+    Option("project", "Centre the neighbourhood on the nearest point of the surrogate's decision plane."),
+    Option("solver", "covariance: the right side of equation 7. eq7-left: its left side, which is not equal (a "
+           "weak penalty gives the surrogate's weights back); for comparison only.",
+           choices=("covariance", "eq7-left")),
+    Option("regression", "Penalty Q of equation 6: l2 scales the whole map, so it changes no picture and no "
+           "score; l1 makes small values zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),)),
+    Option("strength", "Of that penalty. l2: relative to the surrogate output's variance. l1: share of the strength "
+           "that empties the map. eq7-left: relative to the features' mean square.", low=0.0, high=1.0),
+    Option("shrinkage", "0: the pattern; 1: back to the surrogate's weights.", low=0.0, high=1.0,
+           when=(("solver", ("covariance",)),)),
+)
+
+
 @METHODS.register(
     "pattern", label="Pattern (global)", group="pattern",
-    summary="Which pixels move together with the local surrogate's output over all training images.",
-    misleads="It explains the weights of this image by the whole data set: nothing local is left in the "
-             "neighbourhood.",
+    summary="Which pixels move together with the local weights' output over all training images alike.",
+    misleads="It explains this image's weights by the whole data set: where shapes move, they blur into one.",
     reference="Haufe et al. 2014, NeuroImage 87, 96-110; PatternLocal, equation 4")
 def pattern(context: Context) -> np.ndarray:
-    weights = gradient(context).ravel()
-    n = len(context.training.x)
-    return covariance_pattern(context.training.x, weights, np.full(n, 1 / n)).reshape(context.shape)
+    weights = context.gradients(context.image[None]).ravel()
+    if not weights.any():
+        raise NotApplicable("The gradient is zero everywhere, so it has no output to follow.")
+    data = context.training.x
+    p = np.full((1, len(data)), 1 / len(data))
+    must_apply(p, output_variance(data, weights[None], p))
+    return covariance_patterns(data, weights[None], p)[0].reshape(context.shape)
 
 
 @METHODS.register(
-    "patternlocal", label="PatternLocal", group="pattern", seeded=True,
-    options=(
-        Option("surrogate", "Whose weights become a pattern: the gradient, or LIME with data sampling.",
-               choices=("gradient", "lime")),
-        Option("share", "Share of the training images in the neighbourhood, the nearest first.", low=0.001,
-               high=1.0, log=True),
-        Option("kernel", "How a neighbour's weight falls with its distance.", choices=tuple(KERNELS)),
-        Option("bandwidth", "Kernel width in units of the neighbours' median distance.", low=0.05, high=10.0,
-               log=True),
-        Option("shrinkage", "0: the pattern; 1: back to the surrogate's weights.", low=0.0, high=1.0),
-        Option("samples", SAMPLES.help, low=10, high=5000, log=True, when=("surrogate", ("lime",))),
-        Option("ridge", RIDGE.help, low=RIDGE.low, high=RIDGE.high, log=True, when=("surrogate", ("lime",))),
-        Option("spread", SPREAD.help, low=SPREAD.low, high=SPREAD.high, when=("surrogate", ("lime",)))),
+    "patternlocal", label="PatternLocal", group="pattern", seeded=True, options=OPTIONS,
     summary="Turns the local weights into a pattern: which pixels move together with the surrogate's output "
             "among training images near this one. Pixels used only to cancel noise drop out.",
     misleads="It needs training images like this one: where shapes move (RIGID) few neighbours share the shape.",
     reference="PatternLocal, equations 6 and 7")
-def patternlocal(context: Context, *, surrogate: str = "gradient", share: float = 1.0,
-                 kernel: str = "gaussian", bandwidth: float = 1.0, shrinkage: float = 0.0,
-                 samples: int = 1000, ridge: float = 1e-2, spread: float = 0.5) -> np.ndarray:
-    if surrogate == "gradient":
-        weights = gradient(context).ravel()
-    else:
-        weights = report(context, data_lime(context, samples, ridge, spread), samples).weights
-    if not weights.any():
+def patternlocal(context: Context, *, surrogate: str = "gradient", share: float = 1.0, count: int = 0,
+                 kernel: str = "gaussian", bandwidth: float = 1.0, project: bool = False,
+                 solver: str = "covariance", regression: str = "l2", strength: float = 0.0,
+                 shrinkage: float = 0.0, **settings) -> np.ndarray:
+    return steps(context, surrogate=surrogate, share=share, count=count, kernel=kernel, bandwidth=bandwidth,
+                 project=project, solver=solver, regression=regression, strength=strength, shrinkage=shrinkage,
+                 **settings).pattern
+
+
+def steps(context: Context, *, surrogate: str, share: float, count: int, kernel: str, bandwidth: float,
+          project: bool, solver: str, regression: str, strength: float, shrinkage: float, **settings) -> Steps:
+    """PatternLocal with everything it passes through; the options are those of the method."""
+    h, settings = surrogates.split_off_simplification(context, settings)
+    found = fit_surrogate(context, h, surrogate, settings)
+    if not found.weights.any():
         raise NotApplicable("The surrogate's weights are all zero, so it has no output to follow.")
-    data, center = context.training.x, context.image.ravel()
-    distance = distances(data, center)
-    kept = nearest(distance, share)
-    p = kernel_weights(distance, kept, kernel, bandwidth * float(np.median(distance[kept])))
-    context.facts |= {"neighbours": int(kept.size), "effective_neighbours": float(1 / np.square(p).sum())}
-    return covariance_pattern(data, weights, p, shrinkage=shrinkage).reshape(context.shape)
+    data = surrogates.features(context, h)
+    here = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
+    center = here
+    if project:
+        threshold = 0.5 if context.output == "probability" else 0.0
+        center = here - (found.output - threshold) * found.weights / (found.weights @ found.weights)
+    squares = context.training.squares if data is context.training.x else None
+    distance = distances(data, center[None], squares)
+    p = neighbourhoods(distance, share, count or None, kernel, bandwidth)
+    must_apply(p, output_variance(data, found.weights[None], p))
+    scale = 1.0
+    if solver == "eq7-left":
+        strength = max(strength, 1e-9)
+        scale = float(p[0] @ np.square(data).mean(1, dtype=np.float64))
+    elif regression == "l1" or strength:
+        scale = penalty_scale(data, found.weights, p, regression)
+    values = patterns(data, found.weights[None], p, penalty=regression, strength=strength * scale,
+                      shrinkage=shrinkage, solver=solver)[0]
+    context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
+    if not values.any():
+        context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
+    outputs = data @ found.weights.astype(data.dtype)
+    return Steps(weights=h.paint(found.weights).reshape(context.shape), pattern=h.paint(values).reshape(context.shape),
+                 neighbours=p[0], distances=distance[0], fit=found.fit,
+                 outputs=found.output + (outputs.astype(np.float64) - here @ found.weights))
+
+
+def fit_surrogate(context: Context, h: Simplification, surrogate: str, settings: Mapping[str, Any]) -> Surrogate:
+    """The named surrogate with weights per unit of h."""
+    settings = dict(settings)
+    noise = settings.pop("noise")
+    if surrogate in ("gradient", "smoothgrad"):
+        pixels = smoothgrad(context, samples=min(settings["samples"], 50), noise=noise).ravel() \
+            if surrogate == "smoothgrad" else context.gradients(context.image[None]).ravel()
+        output = float(context.outputs(context.image[None])[0])
+        return Surrogate(h.pull(pixels), math.nan, math.nan, output)
+    if surrogate == "kernelshap":
+        found = surrogates.fit_kernelshap(context, h, samples=settings["samples"], reference=settings["reference"])
+    else:
+        found = surrogates.fit_lime(context, h, **settings)
+    surrogates.report(context, found, settings["samples"])
+    if surrogate == "kernelshap" or settings["sampling"] == "mask":
+        found = surrogates.per_unit(context, h, found, settings["reference"])
+    return found
 
 
 def local_pattern(weights: np.ndarray, data: np.ndarray, center: np.ndarray, *, share: float = 1.0,
@@ -88,86 +158,157 @@ def local_pattern(weights: np.ndarray, data: np.ndarray, center: np.ndarray, *, 
     ``solver="eq7-left"`` is the left side of equation 7, ``(M + strength I)^-1 M w`` with the raw second
     moment M; it is not equal to the right side (strength 0 gives w back) and is there for comparison.
     """
-    weights, center = np.asarray(weights, np.float64), np.asarray(center, np.float64)
-    data = np.asarray(data)
+    weights, center, data = np.asarray(weights, np.float64), np.asarray(center, np.float64), np.asarray(data)
     if data.ndim != 2 or data.shape[1:] != weights.shape or weights.shape != center.shape:
         raise InputError(f"Shapes do not fit: data {data.shape}, weights {weights.shape}, center {center.shape}; "
                          "needed are (n,d), (d,), (d,).")
-    one_of("solver", solver, ("covariance", "eq7-left"))
-    distance = distances(data, center)
-    kept = nearest(distance, share, count)
-    if bandwidth is None:
-        bandwidth = float(np.median(distance[kept]))
-    p = kernel_weights(distance, kept, kernel, bandwidth)
-    if solver == "eq7-left":
-        return _equation_7_left(data, weights, p, strength)
-    return covariance_pattern(data, weights, p, penalty=penalty, strength=strength, shrinkage=shrinkage)
+    distance = distances(data, center[None])
+    p = neighbourhoods(distance, share, count, kernel, 1.0 if bandwidth is None else bandwidth, bandwidth is None)
+    must_apply(p, output_variance(data, weights[None], p))
+    return patterns(data, weights[None], p, penalty=penalty, strength=strength, shrinkage=shrinkage,
+                    solver=solver)[0]
 
 
-def distances(data: np.ndarray, center: np.ndarray) -> np.ndarray:
-    """Euclidean distance ``(n,)`` float64 of each row of data (n,d) to center (d,)."""
-    center = np.asarray(center, data.dtype)
-    squares = np.empty(len(data))
-    for start in range(0, len(data), 1024):
-        difference = data[start:start + 1024] - center
-        squares[start:start + 1024] = np.einsum("ij,ij->i", difference, difference)
-    return np.sqrt(squares)
+def local_patterns(weights: np.ndarray, data: np.ndarray, centers: np.ndarray, *, share: float = 1.0,
+                   count: int | None = None, kernel: str = "gaussian", bandwidth: float | None = None,
+                   penalty: str = "l2", strength: float = 0.0, shrinkage: float = 0.0, solver: str = "covariance",
+                   squares: np.ndarray | None = None) -> np.ndarray:
+    """``local_pattern`` for m images at once: weights (m,d), centers (m,d) -> ``(m,d)``.
+
+    All passes over the data are matrix products. ``squares (n,)``, the squared lengths of the data's rows,
+    saves one of them. A row is NaN where fewer than two images have weight or the output does not vary.
+    """
+    distance = distances(data, centers, squares)
+    width = 1.0 if bandwidth is None else bandwidth
+    p = neighbourhoods(distance, share, count, kernel, width, relative=bandwidth is None)
+    return patterns(data, weights, p, penalty=penalty, strength=strength, shrinkage=shrinkage, solver=solver)
 
 
-def nearest(distance: np.ndarray, share: float = 1.0, count: int | None = None) -> np.ndarray:
-    """Indices of the nearest ``count``, or floor(share*n) but at least one, ties by position."""
-    n = len(distance)
+def distances(data: np.ndarray, centers: np.ndarray, squares: np.ndarray | None = None) -> np.ndarray:
+    """Euclidean distances ``(m,n)`` float64 from centers (m,d) to the rows of data (n,d)."""
+    if squares is None:
+        squares = np.einsum("ij,ij->i", data, data).astype(np.float64)
+    products = (centers.astype(data.dtype) @ data.T).astype(np.float64)
+    square = np.square(centers.astype(np.float64)).sum(1)[:, None] + squares - 2 * products
+    return np.sqrt(np.maximum(square, 0))
+
+
+def neighbourhoods(distance: np.ndarray, share: float, count: int | None, kernel: str, bandwidth: float,
+                   relative: bool = True) -> np.ndarray:
+    """Weights p ``(m,n)`` with rows that sum to 1, zero beyond the nearest ``count`` or floor(share*n).
+
+    ``bandwidth`` is in units of the median distance of those kept unless ``relative`` is False. A row is NaN
+    where fewer than two images have weight.
+    """
+    one_of("kernel", kernel, KERNELS)
+    n = distance.shape[1]
     if count is not None and not 1 <= count <= n:
         raise InputError(f"count must lie between 1 and the {n} training images, not {count}.")
     if count is None and not 0 < share <= 1:
         raise InputError(f"share must lie in (0, 1], not {share}.")
     count = max(1, int(np.floor(share * n))) if count is None else count
-    return np.arange(n) if count == n else np.argsort(distance, kind="stable")[:count]
+    p = np.zeros_like(distance)
+    for row, d in zip(p, distance):
+        kept = np.arange(n) if count == n else np.argsort(d, kind="stable")[:count]
+        width = bandwidth * float(np.median(d[kept])) if relative else bandwidth
+        if width > 0:
+            row[kept] = KERNELS[kernel](d[kept] / width)
+        if np.count_nonzero(row) < 2:
+            row[:] = np.nan
+        row /= row.sum()
+    return p
 
 
-def kernel_weights(distance: np.ndarray, kept: np.ndarray, kernel: str, bandwidth: float) -> np.ndarray:
-    """Weights p ``(n,)`` that sum to 1, zero outside ``kept``; NotApplicable below two neighbours."""
-    one_of("kernel", kernel, KERNELS)
-    if not bandwidth > 0:
-        raise NotApplicable(f"The bandwidth is {bandwidth:g}: the neighbours all lie on the image itself.")
-    p = np.zeros(len(distance))
-    p[kept] = KERNELS[kernel](distance[kept] / bandwidth)
-    if np.count_nonzero(p) < 2:
-        raise NotApplicable(f"Fewer than two training images have weight in this neighbourhood "
-                            f"({kept.size} kept): take a larger share or bandwidth.")
-    return p / p.sum()
+def output_variance(data: np.ndarray, weights: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """``Var_p[y]`` (m,), NaN where the surrogate's output y = data @ w does not vary."""
+    return _centred_output(data, weights, p)[1]
 
 
-def covariance_pattern(data: np.ndarray, weights: np.ndarray, p: np.ndarray, *, penalty: str = "l2",
-                       strength: float = 0.0, shrinkage: float = 0.0) -> np.ndarray:
-    """``Cov_p[h, y] / Var_p[y]`` with y = data @ weights; see ``local_pattern``. Never d x d."""
-    one_of("penalty", penalty, ("l1", "l2"))
-    kept = np.flatnonzero(p)
-    if 2 * kept.size < len(p):
-        data, p = data[kept], p[kept]
-    y = data @ weights.astype(data.dtype)
-    moved = y - p @ y
-    variance = float(p @ np.square(moved))
-    if not variance > 1e-12 * float(p @ np.square(y)):
+def must_apply(p: np.ndarray, variance: np.ndarray) -> None:
+    """NotApplicable with the reason, when a single image has no neighbourhood or no varying output."""
+    if np.isnan(p).any():
+        raise NotApplicable("Fewer than two training images have weight in this neighbourhood, or half of them lie "
+                            "on the image itself: take a larger share or bandwidth.")
+    if np.isnan(variance).any():
         raise NotApplicable("The surrogate's output is the same for all neighbours: there is nothing to follow.")
-    q = p * moved
-    q -= p * q.sum()  # rounding: a constant feature has covariance zero
+
+
+def patterns(data: np.ndarray, weights: np.ndarray, p: np.ndarray, *, penalty: str = "l2", strength: float = 0.0,
+             shrinkage: float = 0.0, solver: str = "covariance") -> np.ndarray:
+    """The patterns ``(m,d)`` of weights (m,d) under neighbourhood weights p (m,n); see ``local_pattern``."""
+    one_of("solver", solver, ("covariance", "eq7-left"))
+    if solver == "eq7-left":
+        return np.stack([_equation_7_left(data, w, row, strength) for w, row in zip(weights, p)])
+    return covariance_patterns(data, weights, p, penalty=penalty, strength=strength, shrinkage=shrinkage)
+
+
+def covariance_patterns(data: np.ndarray, weights: np.ndarray, p: np.ndarray, *, penalty: str = "l2",
+                        strength: float = 0.0, shrinkage: float = 0.0) -> np.ndarray:
+    """``Cov_p[h, y] / Var_p[y]`` with y = data @ w, row by row; never a d x d matrix."""
+    one_of("penalty", penalty, ("l1", "l2"))
+    q, variance = _centred_output(data, weights, p)
     covariance = (q.astype(data.dtype) @ data).astype(np.float64)
     if shrinkage:
         first, second = p.astype(data.dtype) @ data, p.astype(data.dtype) @ np.square(data)
-        covariance = (1 - shrinkage) * covariance + shrinkage * float(np.mean(second - first**2)) * weights
+        mean = (second - np.square(first)).mean(1, dtype=np.float64)[:, None]
+        covariance = (1 - shrinkage) * covariance + shrinkage * mean * weights
     if penalty == "l1":
-        return np.sign(covariance) * np.maximum(np.abs(covariance) - strength / 2, 0) / variance
-    return covariance / (variance + strength)
+        return np.sign(covariance) * np.maximum(np.abs(covariance) - strength / 2, 0) / variance[:, None]
+    return covariance / (variance + strength)[:, None]
+
+
+def penalty_scale(data: np.ndarray, weights: np.ndarray, p: np.ndarray, penalty: str) -> float:
+    """The penalty that strength 1 stands for: Var_p[y] for l2, the smallest that empties the map for l1."""
+    q, variance = _centred_output(data, weights[None], p)
+    return float(variance[0]) if penalty == "l2" else 2 * float(np.abs(q.astype(data.dtype) @ data).max())
+
+
+def haufe_patterns(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Patterns of several outputs at once: ``A = Cov(x) W Cov(W'x)^-1`` (equation 3).
+
+    data (n,d), weights W (d,K) -> ``(d,K)``. NotApplicable when the outputs are linearly dependent.
+    """
+    outputs = data @ weights.astype(data.dtype)
+    outputs = outputs.astype(np.float64) - outputs.mean(0, dtype=np.float64)
+    inner = outputs.T @ outputs
+    if np.linalg.matrix_rank(inner, hermitian=True) < inner.shape[0]:
+        raise NotApplicable("The outputs depend linearly on each other, so their patterns cannot be told apart.")
+    return np.linalg.solve(inner, (outputs.astype(data.dtype).T @ data).astype(np.float64)).T
+
+
+def _centred_output(data: np.ndarray, weights: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``p_i (y_i - ybar)`` (m,n) and ``Var_p[y]`` (m,), NaN where the output is constant."""
+    y = (weights.astype(data.dtype) @ data.T).astype(np.float64)
+    moved = y - (p * y).sum(1, keepdims=True)
+    variance = (p * np.square(moved)).sum(1)
+    variance[~(variance > 1e-12 * (p * np.square(y)).sum(1))] = np.nan
+    q = p * moved
+    return q - p * q.sum(1, keepdims=True), variance  # rounding: a constant feature has covariance zero
 
 
 def _equation_7_left(data: np.ndarray, weights: np.ndarray, p: np.ndarray, strength: float) -> np.ndarray:
     """``(M + strength I)^-1 M w``, M = sum p_i h_i h_i', through the smaller of the two spaces."""
     if not strength > 0:
         raise InputError("solver eq7-left needs strength > 0: at 0 it returns the weights themselves.")
-    rows = np.sqrt(p[p > 0])[:, None] * data[p > 0].astype(np.float64)
+    rows = np.sqrt(p[p > 0])[:, None].astype(data.dtype) * data[p > 0]
     n, d = rows.shape
+    if min(n, d) > DIRECT:
+        return _conjugate_gradients(rows, weights, strength)
+    rows = rows.astype(np.float64)
     if n < d:  # (R'R + l I)^-1 R' = R' (R R' + l I)^-1
         return rows.T @ np.linalg.solve(rows @ rows.T + strength * np.eye(n), rows @ weights)
     moment = rows.T @ rows
     return np.linalg.solve(moment + strength * np.eye(d), moment @ weights)
+
+
+def _conjugate_gradients(rows: np.ndarray, weights: np.ndarray, strength: float) -> np.ndarray:
+    """``(R'R + strength I)^-1 R'R w`` by products with R only."""
+
+    def moment(v: np.ndarray) -> np.ndarray:
+        return ((rows @ v.astype(rows.dtype)) @ rows).astype(np.float64)
+
+    system = LinearOperator((len(weights),) * 2, matvec=lambda v: moment(v) + strength * v, dtype=np.float64)
+    found, unfinished = cg(system, moment(weights), rtol=1e-6, maxiter=300)
+    if unfinished:
+        raise NotApplicable("The left side of equation 7 was not solved: the strength is too small for this data.")
+    return found

@@ -1,173 +1,260 @@
 """Linear surrogates: weights fitted to the model's output on samples around an image (PatternLocal, eq. 5).
 
-Samples live in a simplified space z; with identity h a feature is a pixel. Ridge and its limit, least
-squares of smallest norm, are solved in whichever of the two spaces is smaller, N samples or D features.
+Samples live in the features of a simplification h; with pixels a feature is a pixel. Ridge is solved in
+whichever space is smaller, N samples or D features; lasso by scikit-learn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import itertools
+import math
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.methods import simplify
 from core.methods.context import Context
+from core.methods.simplify import Simplification, simplification
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
 TINY = 1e-3  # of the data's range: a feature closer than this to its reference has no weight per unit
+LASSO_STEPS = 500  # rounds of coordinate descent
+ENUMERATE = 12  # features up to which KernelSHAP asks about every coalition
 
-SAMPLES = Option("samples", "Images the model is asked about.", low=10, high=5000, log=True)
-RIDGE = Option("ridge", "Penalty on the weights, relative to the mean eigenvalue of the samples' covariance.",
-               low=1e-6, high=100.0, log=True)
-REFERENCE = Option("reference", "What a removed pixel becomes.", choices=("zero", "mean"))
-SPREAD = Option("spread", "Size of data samples: 1 moves as far from the image as training images lie "
-                "from their mean.", low=0.05, high=2.0)
+_LIME = ("surrogate", ("lime",))
+_SAMPLED = ("surrogate", ("lime", "kernelshap"))
+SAMPLES = Option("samples", "Images the model is asked about.", low=10, high=5000, log=True, default=1000,
+                 when=(_SAMPLED,))
+REFERENCE = Option("reference", "What a removed feature becomes.", choices=("zero", "mean"), default="zero",
+                   when=(_SAMPLED, ("sampling", ("mask",))))
+OPTIONS = (
+    Option("sampling", "mask: features switched to the reference at random. gaussian: independent noise on every "
+           "feature. data: random mixtures of training images, so that samples vary as the data do.",
+           choices=("mask", "gaussian", "data"), default="mask", when=(_LIME,)),
+    SAMPLES,
+    Option("spread", "Size of the moves: 1 moves as far from the image as training images lie from their mean.",
+           low=0.05, high=2.0, default=0.5, when=(_LIME, ("sampling", ("gaussian", "data")))),
+    Option("proximity", "How a sample's weight falls with its distance: exponential, or all alike.",
+           choices=("exponential", "uniform"), default="exponential", when=(_LIME,)),
+    Option("kernel_width", "Width of the exponential kernel. mask: number of removed features as a share of all. "
+           "gaussian, data: distance in units of the samples' mean distance.", low=0.05, high=5.0,
+           default=0.5, when=(_LIME, ("proximity", ("exponential",)))),
+    Option("penalty", "ridge keeps all weights small; lasso makes most of them zero.", choices=("ridge", "lasso"),
+           default="ridge", when=(_LIME,)),
+    Option("ridge", "Penalty relative to the mean eigenvalue of the samples' covariance.", low=1e-6, high=100.0,
+           log=True, default=1e-2, when=(_LIME, ("penalty", ("ridge",)))),
+    Option("lasso", "Penalty as a share of the smallest that empties the surrogate.", low=0.001, high=1.0, log=True,
+           default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
+    REFERENCE,
+)
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """``f ~ intercept + weights'z``; ``weights (D,)`` float64; ``fit`` is the weighted R2 on the samples."""
+    """``f ~ intercept + weights'z``: ``weights (D,)`` float64, ``fit`` the weighted R2 on its samples (NaN
+    where it has none), ``output`` its value at the explained image."""
 
     weights: np.ndarray
     intercept: float
     fit: float
+    output: float = math.nan
 
 
 @METHODS.register(
-    "lime", label="LIME", group="surrogate", seeded=True,
-    options=(
-        Option("sampling", "mask: pixels switched to the reference at random. data: random mixtures of "
-               "training images added, so that samples look like the data.", choices=("mask", "data")),
-        SAMPLES, RIDGE,
-        Option("kernel_width", "Width of the kernel on the number of removed pixels, as a share of all.",
-               low=0.05, high=2.0, when=("sampling", ("mask",))),
-        Option("reference", REFERENCE.help, choices=REFERENCE.choices, when=("sampling", ("mask",))),
-        Option("spread", SPREAD.help, low=SPREAD.low, high=SPREAD.high, when=("sampling", ("data",)))),
+    "lime", label="LIME", group="surrogate", seeded=True, options=(*simplify.OPTIONS, *OPTIONS),
     summary="A linear model fitted to the network's answers on changed copies of the image.",
-    misleads="It is a weight too, so it marks suppressors; with fewer samples than pixels most of it is noise.",
+    misleads="It is a weight too, so it marks suppressors; with fewer samples than features most of it is noise.",
     reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5")
-def lime(context: Context, *, sampling: str = "mask", samples: int = 1000, ridge: float = 1e-2,
-         kernel_width: float = 0.5, reference: str = "zero", spread: float = 0.5) -> np.ndarray:
-    if sampling == "data":
-        found = data_lime(context, samples, ridge, spread)
-    else:
-        found = mask_lime(context, samples, ridge, kernel_width, reference)
-    return report(context, found, samples).weights.reshape(context.shape)
+def lime(context: Context, **settings) -> np.ndarray:
+    h, settings = split_off_simplification(context, settings)
+    return h.paint(report(context, fit_lime(context, h, **settings), settings["samples"])).reshape(context.shape)
 
 
 @METHODS.register(
-    "kernelshap", label="KernelSHAP", group="surrogate", seeded=True, options=(SAMPLES, REFERENCE),
-    summary="Shapley values estimated by a weighted linear fit on random coalitions of pixels.",
+    "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
+    options=(*simplify.OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
+    summary="Shapley values estimated by a weighted linear fit on random coalitions of features.",
     misleads="A pixel that cancels noise gets its share of the output as fairly as one with the signal.",
     reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2")
-def kernelshap(context: Context, *, samples: int = 1000, reference: str = "zero") -> np.ndarray:
-    found = shapley_fit(context, samples, context.baseline(reference).ravel())
-    return report(context, found, samples).weights.reshape(context.shape)
+def kernelshap(context: Context, **settings) -> np.ndarray:
+    h, settings = split_off_simplification(context, settings)
+    found = fit_kernelshap(context, h, **settings)
+    return h.paint(report(context, found, settings["samples"])).reshape(context.shape)
 
 
-def report(context: Context, found: Surrogate, samples: int) -> Surrogate:
-    """Writes the fit into the context's facts, with a note where a reader must know."""
+def split_off_simplification(context: Context, settings: dict) -> tuple[Simplification, dict]:
+    """The simplification among the settings, and the settings without it."""
+    names = [option.name for option in simplify.OPTIONS]
+    return (simplification(context, **{n: settings[n] for n in names}),
+            {n: v for n, v in settings.items() if n not in names})
+
+
+def report(context: Context, found: Surrogate, samples: int) -> np.ndarray:
+    """The weights, after the fit went into the context's facts and what a reader must know into its notes."""
     features = found.weights.size
     context.facts |= {"fit": found.fit, "samples": samples, "features": features}
     if samples < features:
-        context.notes.append(f"{samples:,} samples, {features:,} pixels: underdetermined")
+        context.notes.append(f"{samples:,} samples, {features:,} features: underdetermined")
     if not found.weights.any():
-        context.notes.append("The surrogate is empty: the model's output did not change on any sample.")
-    return found
+        context.notes.append("The surrogate is empty: the penalty is too high, or no sample changed the output")
+    return found.weights
 
 
-def mask_lime(context: Context, samples: int, ridge: float, kernel_width: float, reference: str) -> Surrogate:
-    """LIME's own sampling: z in {0,1}^D, removed pixels become the reference; weight per presence.
+def fit_lime(context: Context, h: Simplification, *, sampling: str, samples: int, spread: float, proximity: str,
+             kernel_width: float, penalty: str, ridge: float, lasso: float, reference: str) -> Surrogate:
+    """A LIME surrogate on h.
 
-    Kernel ``exp(-(number of zeros)^2 / sigma^2)`` with sigma = kernel_width * D.
+    ``mask``: z in {0,1}^D uniform, a removed feature becomes the reference's; kernel
+    ``exp(-(number of zeros)^2 / sigma^2)``, sigma = kernel_width * D; weights are per presence.
+    ``gaussian``: z = h(x) + spread * std * noise; ``data``: z = h(x) + spread * g (H - mean)/sqrt(N) with g
+    standard normal, so that moves have the covariance of the training data; kernel
+    ``exp(-(distance / mean distance)^2 / (2 kernel_width)^2)``; weights are per unit of h.
     """
-    x, base = context.image.ravel(), context.baseline(reference).ravel()
-    z = (context.rng.random((samples, x.size), dtype=np.float32) < 0.5).astype(np.float32)
-    f = context.outputs(base + z * (x - base))
-    zeros = x.size - z.sum(1, dtype=np.float64)
-    log_weight = -np.square(zeros / (kernel_width * x.size))
-    return weighted_ridge(z, f, np.exp(log_weight - log_weight.max()), ridge)
+    if sampling == "mask":
+        z = (context.rng.random((samples, h.size), dtype=np.float32) < 0.5).astype(np.float32)
+        images = h.switch(z, context.baseline(reference).ravel())
+        log_weight = -np.square((h.size - z.sum(1, dtype=np.float64)) / (kernel_width * h.size))
+        here = np.ones(h.size)
+    else:
+        z = spread * (data_moves(context, h, samples) if sampling == "data" else gaussian_moves(context, h, samples))
+        here = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
+        images = h.restore(here.astype(np.float32) + z)
+        square = np.einsum("ij,ij->i", z, z, dtype=np.float64)
+        log_weight = -square / square.mean() / (2 * kernel_width)**2 if square.any() else -square
+        here = np.zeros(h.size)
+    p = np.exp(log_weight - log_weight.max()) if proximity == "exponential" else np.ones(samples)
+    f = context.outputs(images)
+    found = weighted_ridge(z, f, p, ridge) if penalty == "ridge" else \
+        weighted_lasso(z, f, p, lasso, context.notes)
+    return replace(found, output=found.intercept + float(found.weights @ here))
 
 
-def data_lime(context: Context, samples: int, ridge: float, spread: float) -> Surrogate:
-    """Samples with the data's own covariance around the image; weight per unit of input.
-
-    ``z = x + spread * g (X - mean)/sqrt(N)``, g standard normal: what the model saw in training varies
-    in just these directions. All samples count alike; their spread is the locality.
-    """
-    moves = spread * data_moves(context, samples)
-    f = context.outputs(context.image.ravel() + moves)
-    return weighted_ridge(moves, f, np.ones(samples), ridge)
+def data_moves(context: Context, h: Simplification, samples: int) -> np.ndarray:
+    """``(samples, D)`` float32 random vectors with the covariance of the training images' features."""
+    data = features(context, h)
+    g = context.rng.standard_normal((samples, len(data)), dtype=np.float32) / np.float32(np.sqrt(len(data)))
+    return g @ data - np.outer(g.sum(1), data.mean(0, dtype=np.float64)).astype(np.float32)
 
 
-def data_moves(context: Context, samples: int) -> np.ndarray:
-    """``(samples, d)`` random vectors with the covariance of the training images, float32."""
-    x = context.training.x
-    g = context.rng.standard_normal((samples, len(x)), dtype=np.float32) / np.float32(np.sqrt(len(x)))
-    return g @ x - np.outer(g.sum(1), context.training.mean).astype(np.float32)
+def gaussian_moves(context: Context, h: Simplification, samples: int) -> np.ndarray:
+    """``(samples, D)`` float32 independent normal numbers with each feature's own standard deviation."""
+    deviation = features(context, h).std(0, dtype=np.float64).astype(np.float32)
+    return deviation * context.rng.standard_normal((samples, h.size), dtype=np.float32)
 
 
-def per_unit(context: Context, weights: np.ndarray, reference: str) -> np.ndarray:
-    """Weights per presence, turned into weights per unit of input: ``w_j / (x_j - r_j)``.
+def features(context: Context, h: Simplification) -> np.ndarray:
+    """h of all training images, ``(n, D)``."""
+    return h.forward(context.training.x)
 
-    A pixel that equals its reference within TINY of the data's range says nothing and gets 0; they are
+
+def per_unit(context: Context, h: Simplification, found: Surrogate, reference: str) -> Surrogate:
+    """Weights per presence turned into weights per unit of h: ``w_j / (h(x)_j - h(r)_j)``.
+
+    A feature that equals its reference within TINY of the data's range says nothing and gets 0; they are
     counted in the facts, and NotApplicable when they hold more than half of the weight.
     """
-    step = context.image.ravel().astype(np.float64) - context.baseline(reference).ravel()
+    on, off = h.forward(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
+    step = on - off
     still = np.abs(step) < TINY * context.training.spread
-    lost = np.abs(weights[still]).sum() / max(np.abs(weights).sum(), np.finfo(float).tiny)
-    context.facts |= {"pixels_at_reference": int(still.sum()), "weight_at_reference": float(lost)}
-    if lost > 0.5:
-        raise NotApplicable(f"{still.sum()} of {still.size} pixels equal their reference, and they hold "
-                            f"{lost:.0%} of the weight: no weight per unit can be given.")
-    return np.where(still, 0.0, weights / np.where(still, 1.0, step))
+    lost = np.abs(found.weights[still]).sum() / max(np.abs(found.weights).sum(), np.finfo(float).tiny)
+    context.facts |= {"features_at_reference": int(still.sum()), "weight_at_reference": float(lost)}
+    if lost > 0.5 or still.all():
+        raise NotApplicable(f"{still.sum()} of {still.size} features equal their reference, and they hold "
+                            f"{lost:.0%} of the weight: no weight per unit can be given. Take another reference.")
+    return replace(found, weights=np.where(still, 0.0, found.weights / np.where(still, 1.0, step)))
 
 
 def weighted_ridge(z: np.ndarray, f: np.ndarray, p: np.ndarray, ridge: float) -> Surrogate:
     """Minimises ``sum p_i (f_i - b - w'z_i)^2 + lam |w|^2`` with the intercept b unpenalised.
 
-    z (N,D), f (N,), p (N,) non-negative weights; ``lam = ridge * trace(C) / min(N, D)`` with C the
-    weighted covariance of z, so that ``ridge`` has no unit.
+    z (N,D), f (N,), p (N,) non-negative weights, normalised to sum 1; ``lam = ridge * trace(C) / min(N, D)``
+    with C the weighted covariance of z, so that ``ridge`` has no unit.
     """
-    p = p / p.sum()
-    zbar, fbar = _mean(p, z), float(p @ f)
-    root = np.sqrt(p)
-    rows = (z - zbar.astype(z.dtype)) * root[:, None].astype(z.dtype)
-    target = root * (f - fbar)
-    weights = _ridge(rows, target, lambda trace, rank: ridge * trace / rank)
+    rows, target, zbar, fbar = _centred(z, f, p)
+    weights = _ridge(rows, target, ridge)
     return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights))
 
 
-def shapley_fit(context: Context, samples: int, base: np.ndarray) -> Surrogate:
-    """KernelSHAP: coalitions drawn by the Shapley kernel, each with its complement; both constraints exact.
+def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float,
+                   notes: list[str] | None = None) -> Surrogate:
+    """Minimises ``sum p_i (f_i - b - w'z_i)^2 / 2 + lam |w|_1``; lam = lasso * max|Cov_p(z, f)|, where 1 is
+    the smallest penalty that makes every weight zero. ``notes`` takes word of a search that was cut short."""
+    from sklearn.exceptions import ConvergenceWarning  # late: slow to import
+    from sklearn.linear_model import Lasso
 
-    Sizes k are drawn with probability in proportion to (D-1)/(k(D-k)), so that all samples weigh alike.
-    The empty coalition fixes the intercept f(r), the full one the sum f(x) - f(r), by elimination.
+    rows, target, zbar, fbar = _centred(z, f, p)
+    largest = float(np.abs(rows.T @ target).max())
+    if largest == 0 or lasso >= 1:
+        weights = np.zeros(z.shape[1])
+    else:
+        scale = np.sqrt(len(rows))  # scikit-learn divides the squares by the number of samples
+        solver = Lasso(alpha=lasso * largest, fit_intercept=False, max_iter=LASSO_STEPS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # told in the notes instead
+            weights = solver.fit(rows * scale, target * scale).coef_.astype(np.float64)
+        if solver.n_iter_ >= LASSO_STEPS and notes is not None:
+            notes.append(f"The lasso was stopped after {LASSO_STEPS} rounds; its weights are approximate")
+    return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights))
+
+
+def fit_kernelshap(context: Context, h: Simplification, *, samples: int, reference: str) -> Surrogate:
+    """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact; per presence.
+
+    Up to ENUMERATE features every coalition is asked about, which gives the Shapley values themselves.
+    Beyond, sizes k are drawn with probability in proportion to (D-1)/(k(D-k)), each coalition with its
+    complement, so that all samples weigh alike. The empty coalition fixes the intercept f(r), the full
+    one the sum f(x) - f(r), by elimination.
     """
-    x, features = context.image.ravel(), base.size
-    sizes = np.arange(1, features)
-    chance = 1.0 / (sizes * (features - sizes))
-    k = context.rng.choice(sizes, (samples + 1) // 2, p=chance / chance.sum())
-    order = context.rng.random((len(k), features), dtype=np.float32)
-    half = order <= np.take_along_axis(np.sort(order, 1), k[:, None] - 1, 1)
-    z = np.concatenate([half, ~half])[:samples].astype(np.float32)
-    f_empty, f_full = context.outputs(np.stack([base, x]))
+    base = context.baseline(reference).ravel()
+    f_empty, f_full = context.outputs(np.stack([base, context.image.ravel()]))
     total = f_full - f_empty
-    f = context.outputs(base + z * (x - base))
+    if h.size == 1:
+        return Surrogate(np.array([total]), float(f_empty), 1.0, float(f_full))
+    z, p = coalitions(h.size, samples, context.rng)
+    f = context.outputs(h.switch(z, base))
 
-    share = z.sum(1, dtype=np.float64) / features
-    rows = z - share[:, None].astype(np.float32)  # orthogonal to the vector of ones: the sum stays exact
+    share = z.mean(1, dtype=np.float64)
+    rows = z - share[:, None]  # orthogonal to the vector of ones, so that the sum stays exact
     target = f - f_empty - share * total
-    weights = _ridge(rows, target, lambda trace, rank: 1e-9 * trace / rank) + total / features
-    return Surrogate(weights, float(f_empty), _fit(z - z.mean(0), f - f.mean(), weights))
+    root = np.sqrt(p / p.sum())
+    if h.size <= ENUMERATE:
+        weights = np.linalg.lstsq(root[:, None] * rows, root * target, rcond=None)[0]
+    else:
+        weights = _ridge(root[:, None] * rows, root * target, 1e-9)
+    weights += total / h.size - weights.mean()
+    centred, deviation, _, _ = _centred(z, f, p)
+    return Surrogate(weights, float(f_empty), _fit(centred, deviation, weights), float(f_full))
 
 
-def _ridge(rows: np.ndarray, target: np.ndarray, penalty: Callable[[float, int], float]) -> np.ndarray:
+def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Coalitions z (N,size) float32 in {0,1}, none empty or full, and their weights p (N,)."""
+    if size <= ENUMERATE:
+        z = np.array(list(itertools.product((0, 1), repeat=size))[1:-1], np.float32)
+        k = z.sum(1).astype(int)
+        return z, np.array([(size - 1) / (math.comb(size, i) * i * (size - i)) for i in k])
+    sizes = np.arange(1, size)
+    chance = 1.0 / (sizes * (size - sizes))
+    k = rng.choice(sizes, (samples + 1) // 2, p=chance / chance.sum())
+    order = rng.random((len(k), size), dtype=np.float32).argsort(1).argsort(1)
+    half = order < k[:, None]
+    return np.concatenate([half, ~half])[:samples].astype(np.float32), np.ones(samples)
+
+
+def _centred(z: np.ndarray, f: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Rows and target with their weighted means taken out, times sqrt(p); and the means."""
+    p = p / p.sum()
+    zbar, fbar = np.einsum("i,ij->j", p, z, dtype=np.float64), float(p @ f)
+    root = np.sqrt(p)
+    return (z - zbar.astype(z.dtype)) * root[:, None].astype(z.dtype), root * (f - fbar), zbar, fbar
+
+
+def _ridge(rows: np.ndarray, target: np.ndarray, ridge: float) -> np.ndarray:
     """``argmin |rows w - target|^2 + lam |w|^2`` in float64; products in the rows' own precision."""
     n, d = rows.shape
     gram = (rows @ rows.T if n < d else rows.T @ rows).astype(np.float64)
-    lam = penalty(float(np.trace(gram)), min(n, d))
+    lam = ridge * float(np.trace(gram)) / min(n, d)
     if lam == 0.0:
         return np.zeros(d)  # no sample differs from any other
     gram[np.diag_indices_from(gram)] += lam
@@ -179,8 +266,4 @@ def _ridge(rows: np.ndarray, target: np.ndarray, penalty: Callable[[float, int],
 def _fit(rows: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     total = float(target @ target)
     rest = target - rows @ weights
-    return 1.0 - float(rest @ rest) / total if total > 0 else float("nan")
-
-
-def _mean(p: np.ndarray, z: np.ndarray) -> np.ndarray:
-    return np.einsum("i,ij->j", p, z, dtype=np.float64)
+    return 1.0 - float(rest @ rest) / total if total > 0 else math.nan

@@ -21,6 +21,7 @@ DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")
 FILTERS = {"all images": {}, "class 0": {"label": 0}, "class 1": {"label": 1},
            "correct": {"correct": True}, "wrong": {"correct": False}}
 SORTS = ("as chosen", "EMD", "IME", "Precision")
+CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
 
@@ -66,6 +67,7 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "row": (None, _whole(0, 10**4)),
     "column": (None, _whole(0, 10**4)),
     "table": (False, _flag),
+    "closer": ("one pixel", _choice(CLOSER)),
 }
 
 

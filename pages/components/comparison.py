@@ -95,30 +95,3 @@ def _wait(found: Sequence[Result], places: dict) -> None:
     total = len(places) * len(SLOW)
     st.caption(f"{' and '.join(METRICS[n].label for n in SLOW)}: {total - missing} of {total} solved")
     _fill(now, places)
-
-
-def inspect(found: Sequence[Result]) -> None:
-    """One pixel by row and column, in all maps: what hovering shows, by keyboard."""
-    drawn = [r for r in found if r.attribution]
-    first = drawn[0].attribution
-    rows, columns = first.values.shape
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        for name, size in (("row", rows), ("column", columns)):
-            if st.session_state[name] is not None and st.session_state[name] >= size:
-                st.session_state[name] = size - 1
-            st.number_input(f"Pixel {name}", 0, size - 1, key=name, placeholder="none", width=130)
-        if st.session_state.row is None or st.session_state.column is None:
-            st.html("<div class='al-quiet' style='padding-bottom:.7rem'>Enter a row and a column to mark a pixel in "
-                    "all panels and read its values.</div>")
-            return
-    at = st.session_state.row, st.session_state.column
-    inside = "important" if first.mask[at] else "not important"
-    st.caption(f"Row {at[0]}, column {at[1]}: {inside}, image value {first.image[at]:.4g}.")
-    content = []
-    for r in drawn:
-        mass = abs(r.attribution.values).sum()
-        content.append({"Method": r.label, "Value": r.attribution.values[at],
-                        "Share of |map|, per mille": 1000 * abs(r.attribution.values[at]) / mass if mass else None})
-    st.dataframe(pd.DataFrame(content), hide_index=True, width=520, column_config={
-        "Value": st.column_config.NumberColumn(format="%.4g"),
-        "Share of |map|, per mille": st.column_config.NumberColumn(format="%.3f")})

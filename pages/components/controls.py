@@ -134,12 +134,13 @@ def method_options(method: str) -> None:
                     key=f"{method}.popover"):
         st.markdown(f"**{entry.label}**: {entry.summary}")
         with st.form(f"{method}.form", border=False):
-            values = {o.name: option_widget(f"{method}.{o.name}", o, given[o.name]) for o in entry.options}
+            values = {o.name: option_widget(f"{method}.{o.name}", o, given[o.name])
+                      for o in entry.options if o.matters(given)}
             with st.container(horizontal=True):
                 apply = st.form_submit_button("Apply", type="primary")
                 reset = st.form_submit_button("Defaults")
     if apply or reset:
-        choices.set_method_options(method, {} if reset else values)
+        choices.set_method_options(method, {} if reset else {**given, **values})
         if reset:
             for option in entry.options:
                 st.session_state.pop(f"{method}.{option.name}", None)
@@ -148,8 +149,7 @@ def method_options(method: str) -> None:
 
 def option_widget(key: str, option: Option, value):
     """The widget that suits an option: a list, a switch, a number or a slider."""
-    text = option.help if not option.when else \
-        f"{option.help} Matters when {option.when[0]} is {' or '.join(map(str, option.when[1]))}."
+    text = option.help
     if isinstance(option.default, bool):
         return st.toggle(option.label, value, key=key, help=text)
     if option.choices:

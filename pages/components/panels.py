@@ -94,9 +94,9 @@ def _ramp(low: str, colours: Sequence[str], high: str) -> str:
 
 def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[str]) -> None:
     with st.container(width=WIDTH, gap="xsmall", key="panel.of-input"):
-        st.html("<div class='al-title'>Image</div>")
+        title("Image")
         peak = float(np.abs(first.image).max()) or 1.0
-        _chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True, hover=hover,
+        chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True, hover=hover,
                               mask=first.mask if view.outline else None, pixel=view.pixel, hover_names=names),
                "chart.input", f"Test image {first.spec.image}, class {first.label}.")
         sure = first.probabilities[first.predicted]
@@ -107,8 +107,8 @@ def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[st
 
 def _truth(first: Attribution, view: View) -> None:
     with st.container(width=WIDTH, gap="xsmall", key="panel.of-truth"):
-        st.html("<div class='al-title'>Ground truth</div>")
-        _chart(screen.heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
+        title("Ground truth")
+        chart(screen.heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
                               signed=False, mask=first.mask, pixel=view.pixel),
                "chart.truth", f"The {int(first.mask.sum())} important pixels.")
         share = first.mask.mean()
@@ -119,7 +119,7 @@ def _truth(first: Attribution, view: View) -> None:
 def _title(result: Result) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap=None,
                       wrap=False):
-        st.html(f"<div class='al-title' title='{result.label}'>{result.label}</div>")
+        title(result.label)
         controls.method_options(result.method)
 
 
@@ -127,13 +127,19 @@ def _map(result: Result, limit: float, view: View, hover: np.ndarray, names: Seq
     a = result.attribution
     values, limit = shown(a.values, limit, view.scale)
     colours = view.theme.signed if a.signed else view.theme.magnitude
-    _chart(screen.heatmap(values, limit, colours, view.theme, signed=a.signed, hover=hover, hover_names=names,
+    chart(screen.heatmap(values, limit, colours, view.theme, signed=a.signed, hover=hover, hover_names=names,
                           mask=a.mask if view.outline else None, pixel=view.pixel),
            f"chart.{result.method}", f"{result.label} map of test image {a.spec.image}.")
 
 
-def _chart(figure, key: str, alt: str) -> None:
-    st.plotly_chart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
+def title(text: str) -> None:
+    """A panel's heading."""
+    st.html(f"<div class='al-title' title='{text}'>{text}</div>")
+
+
+def chart(figure, key: str, alt: str) -> None:
+    """A square chart with a text alternative."""
+    st.plotlychart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
 
 
 def _remarks(result: Result, limit: float, view: View) -> None:

@@ -1,0 +1,49 @@
+"""Toy problems small enough for closed forms: a suppressor in two variables, and in XOR (PatternLocal, 2.2, 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def linear_suppressor(samples: int, sigma_d: float, rng: np.random.Generator) -> np.ndarray:
+    """``x1 = s + d, x2 = d`` (n,2): the best readout [1,-1] uses x2, which knows nothing of the signal s."""
+    s, d = rng.standard_normal(samples), sigma_d * rng.standard_normal(samples)
+    return np.column_stack([s + d, d])
+
+
+def xor_suppressor(samples: int, sigma_d: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """``x = (s1 + d, s2 - d, d)`` (n,3) and ``y = sign(s1 s2)`` (n,), equation 8: x3 is a suppressor."""
+    s1, s2, d = rng.standard_normal((3, samples)) * np.array([[1.0], [1.0], [sigma_d]])
+    return np.column_stack([s1 + d, s2 - d, d]), np.sign(s1 * s2)
+
+
+def xor_output(x: np.ndarray, tau: float) -> np.ndarray:
+    """The smooth classifier ``tanh((x1 - x3)(x2 + x3) / tau)`` (n,) of points (n,3)."""
+    return np.tanh((x[:, 0] - x[:, 2]) * (x[:, 1] + x[:, 2]) / tau)
+
+
+def xor_direction(x: np.ndarray) -> np.ndarray:
+    """Direction of its gradient ``(x2 + x3, x1 - x3, x1 - x2 - 2 x3)`` (n,3), equation 9; w1 - w2 + w3 = 0."""
+    return np.column_stack([x[:, 1] + x[:, 2], x[:, 0] - x[:, 2], x[:, 0] - x[:, 1] - 2 * x[:, 2]])
+
+
+def xor_covariance(sigma_d: float) -> np.ndarray:
+    """Covariance (3,3) of x in the XOR problem."""
+    mixing = np.array([[1, 0, 1], [0, 1, -1], [0, 0, 1]], float) * np.array([1, 1, sigma_d])
+    return mixing @ mixing.T
+
+
+def xor_pattern(x: np.ndarray, sigma_d: float, bandwidth: float) -> np.ndarray:
+    """PatternLocal's direction (n,3) at points x for a Gaussian kernel of any width, in closed form.
+
+    x is normal, so under a Gaussian kernel of width b its covariance is ``(S^-1 + I/b^2)^-1`` at every point.
+    The paper's "a3 = 0 for any isotropic kernel" is this for b = infinity; b -> 0 gives the gradient back.
+    """
+    precision = np.linalg.inv(xor_covariance(sigma_d)) + np.eye(3) / bandwidth**2
+    return xor_direction(x) @ np.linalg.inv(precision)
+
+
+def third_share(vectors: np.ndarray) -> float:
+    """Mean of ``|a3| / sum |a|`` over vectors (n,3): the importance given to the suppressor."""
+    size = np.abs(vectors)
+    return float((size[:, 2] / size.sum(1)).mean())
