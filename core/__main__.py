@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m core", description=__doc__)
     commands = top.add_subparsers(required=True, metavar="command")
 
-    command = _command(commands, "list", list_all, "what there is: data sets, models, methods, metrics")
+    _command(commands, "list", list_all, "what there is: data sets, models, methods, metrics")
 
     command = _command(commands, "train", train, "train the model of a Spec and keep it on this machine")
     _spec_flags(command)
@@ -52,6 +52,10 @@ def parser() -> argparse.ArgumentParser:
     command = _command(commands, "score", score, "scores of one method over some images")
     _spec_flags(command)
     _image_flags(command)
+
+    command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
+    command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
+                         "patternlocal, see tests/bench/requirements.txt")
     return top
 
 
@@ -185,6 +189,19 @@ def score(options: argparse.Namespace) -> None:
         for name, row in means.items():
             mean = "undefined" if row["mean"] is None else f"{row['mean']:.4f} ± {row['std']:.4f}"
             print(f"{METRICS[name].label}: {mean} over {row['n']} images, {row['undefined']} undefined")
+
+
+def bench(options: argparse.Namespace) -> None:
+    from core import bench as benchmarks  # late: only this command needs it
+
+    rows = []
+    for row in benchmarks.run(lambda text: print(text, file=sys.stderr, flush=True), options.published):
+        rows.append({**dataclasses.asdict(row), "ratio": row.ratio})
+        if not options.json:
+            theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.0f} times ours"
+            print(f"{row.name}\n    ours {row.ours:.3g} s; theirs {theirs}; {row.agreement}", flush=True)
+    if options.json:
+        print(json.dumps(rows))
 
 
 if __name__ == "__main__":

@@ -165,6 +165,14 @@ def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
                                model_outputs=context.outputs(train.x[np.sort(seen)])[np.argsort(np.argsort(seen))])
 
 
+def context(spec: Spec) -> Context:
+    """What a method sees of the Spec's image, for benchmarks and for methods under test."""
+    network, part = model(spec), getattr(dataset(spec), spec.split)
+    image = np.array(part.x[spec.image])
+    target = int(part.y[spec.image]) if spec.target == "true" else int(network.predict_proba(image[None]).argmax())
+    return _context(spec, network, image, target)
+
+
 def seeds(spec: Spec, count: int = 5) -> list[Spec]:
     """The Spec with ``count`` seeds, its own first: what "spread over seeds" runs over."""
     return [spec.replace(seed=spec.seed + i) for i in range(count)]

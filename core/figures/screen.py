@@ -59,7 +59,7 @@ def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int =
 
 def scatter(x: np.ndarray, y: np.ndarray, x_label: str, y_label: str, theme: Theme) -> go.Figure:
     """Points (n,) against each other, with light axes through zero."""
-    figure = go.Figure(go.Scattergl(x=x, y=y, mode="markers", marker={"size": 4, "color": theme.outline, "opacity": 0.5},
+    figure = go.Figure(go.Scatter(x=x, y=y, mode="markers", marker={"size": 4, "color": theme.outline, "opacity": 0.5},
                                     hovertemplate=f"{x_label} %{{x:.3g}}<br>{y_label} %{{y:.3g}}<extra></extra>"))
     axis = {"zeroline": True, "zerolinecolor": "rgba(128,128,128,.5)", "showgrid": False, "fixedrange": True,
             "tickfont": {"size": 10, "color": theme.text}, "nticks": 4}

@@ -139,7 +139,7 @@ def title(text: str) -> None:
 
 def chart(figure, key: str, alt: str) -> None:
     """A square chart with a text alternative."""
-    st.plotlychart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
+    st.plotly_chart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
 
 
 def _remarks(result: Result, limit: float, view: View) -> None:
