@@ -109,11 +109,13 @@ class Model(Entry):
     """``function(size) -> torch module`` from images (n,h,w) to logits (n,C).
 
     ``whitening``: its first layer is dense, so that whitened training can be folded into it.
-    ``rate``: Adam's step size that trains it on every scenario it can solve.
+    ``rate``: Adam's step size that trains it on every scenario it can solve; ``patience``: epochs at
+    chance that are borne before a training is given up.
     """
 
     whitening: bool = False
     rate: float = 1e-3
+    patience: int = 10
 
 
 E = TypeVar("E", bound=Entry)

@@ -18,7 +18,7 @@ def llr(size: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(size * size, 2, bias=size == 8))
 
 
-@MODELS.register("MLP", label="Multi-layer perceptron", whitening=True, rate=3e-4, reference=BENCHMARK,
+@MODELS.register("MLP", label="Multi-layer perceptron", whitening=True, rate=3e-4, patience=30, reference=BENCHMARK,
                  summary="Dense layers with ReLU: 256-256-64 at 64x64 with dropout, 32-16-8 at 8x8.")
 def mlp(size: int) -> nn.Module:
     widths = [64, 32, 16, 8] if size == 8 else [size * size, 256, 256, 64]

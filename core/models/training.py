@@ -17,12 +17,12 @@ from torch.nn.functional import cross_entropy
 
 from core.models.model import Model, freeze
 from core.registry import MODELS
+from core.registry import Model as Entry
 from core.types import Dataset, Split
 
 Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
 EPOCHS = 80
 PATIENCE = 10  # epochs without a better validation accuracy or loss
-AT_CHANCE = 30  # the same while nothing has been learned yet: large networks may take long to start
 TRIAL = 3  # epochs plain training gets by itself
 LIFTED = 0.8  # validation accuracy that makes the other way unnecessary
 GOOD = 0.9999  # validation accuracy that ends a training
@@ -44,13 +44,13 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
     tell(0, EPOCHS, "preparing")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        runs = [_Run("plain", entry.function(size), dataset, entry.rate)]
+        runs = [_Run("plain", entry.function(size), dataset, entry)]
         while runs[0].epochs < TRIAL and not runs[0].finished:
             runs[0].epoch(tell)
         if entry.whitening and runs[0].best[0] < LIFTED:
             tell(runs[0].epochs, EPOCHS, "whitening the images")
             torch.manual_seed(seed)
-            runs.append(_Run("whitened", entry.function(size), dataset, entry.rate))
+            runs.append(_Run("whitened", entry.function(size), dataset, entry))
         while not any(r.best[0] > LIFTED for r in runs) and not all(r.finished for r in runs):
             min((r for r in runs if not r.finished), key=lambda r: r.epochs).epoch(tell)
         run = max(runs, key=lambda r: r.best)
@@ -77,18 +77,19 @@ def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:
 class _Run:
     """One training, epoch by epoch; ``best`` is the validation (accuracy, -loss) reached so far."""
 
-    def __init__(self, way: str, module: nn.Module, dataset: Dataset, rate: float):
+    def __init__(self, way: str, module: nn.Module, dataset: Dataset, entry: Entry):
         self.way, self.module, self.dataset = way, module, dataset
         self.whitening = whiten(dataset.train.x) if way == "whitened" else None
         self.scale = float(np.std(dataset.train.x[:2000]))
         self.validation = self._prepare(dataset.val)
-        self.optimizer = torch.optim.Adam(module.parameters(), lr=rate)
+        self.optimizer = torch.optim.Adam(module.parameters(), lr=entry.rate)
         self.best, self.kept = (0.0, -np.inf), copy.deepcopy(module.state_dict())
+        self.patience = entry.patience
         self.epochs = self.since = 0
 
     @property
     def finished(self) -> bool:
-        patience = PATIENCE if self.best[0] > 0.6 else AT_CHANCE
+        patience = PATIENCE if self.best[0] > 0.6 else self.patience
         return self.best[0] >= GOOD or self.since >= patience or self.epochs >= EPOCHS
 
     def epoch(self, tell: Progress) -> None:
