@@ -16,7 +16,7 @@ import numpy as np
 
 from core import pipeline, store
 from core.registry import DATASETS, METHODS, METRICS, MODELS
-from core.types import SPEC_CHOICES, InputError, NotApplicable, Spec
+from core.types import SPEC_CHOICES, InputError, NotApplicable, Score, Spec
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -104,7 +104,7 @@ def _numbers(given: dict[str, str]) -> dict[str, Any]:
 
 def read_images(options: argparse.Namespace, spec: Spec) -> list[int]:
     first, colon, last = options.images.partition(":")
-    if not (colon and first.isdigit() and last.isdigit()):
+    if not (colon and first.isdecimal() and last.isdecimal()):
         raise InputError(f"--images takes A:B with two whole numbers, not {options.images!r}.")
     chosen = pipeline.choose(spec, int(first), int(last), correct=True if options.correct else None)
     if not chosen:
@@ -161,12 +161,15 @@ def explain(options: argparse.Namespace) -> None:
         arrays = {name: np.stack([getattr(a, name) for a in found]) for name in ("values", "image", "mask")}
         packed = io.BytesIO()
         np.savez_compressed(packed, **arrays, spec=np.array(json.dumps(spec.to_dict())), number=np.array(chosen))
-        store.write(options.to, packed.getvalue())
+        try:
+            store.write(options.to, packed.getvalue())
+        except OSError as error:
+            raise InputError(f"{options.to} could not be written: {error.strerror or error}.") from None
     rows = [{"image": a.spec.image, "label": a.label, "predicted": a.predicted, "target": a.target,
              "probability": float(a.probabilities[a.target]), "largest": float(np.abs(a.values).max()),
              "seconds": round(a.seconds, 4), "facts": dict(a.facts), "notes": list(a.notes)} for a in found]
     if options.json:
-        print(json.dumps({"images": rows, "spec": spec.to_dict()}))
+        print(json.dumps(_plain({"images": rows, "spec": spec.to_dict()})))
     else:
         for row in rows:
             print(f"image {row['image']}: label {row['label']}, predicted {row['predicted']}, "
@@ -179,16 +182,33 @@ def score(options: argparse.Namespace) -> None:
     scores = []
     for done, image in enumerate(chosen):
         progress(done, len(chosen), f"image {image}")
-        scores.append(pipeline.score(pipeline.explain(spec.replace(image=image))))
+        scores.append(_score_or_reason(spec.replace(image=image)))
     means = {name: pipeline.summary(scores, name) for name in METRICS}
     if options.json:
-        rows = [{"image": i, **{name: None if math.isnan(s[name]) else s[name] for name in METRICS}}
-                for i, s in zip(chosen, scores)]
-        print(json.dumps({**means, "images": rows, "spec": spec.to_dict()}))
+        rows = [{"image": i, **s.values} for i, s in zip(chosen, scores)]
+        print(json.dumps(_plain({**means, "images": rows, "spec": spec.to_dict()})))
     else:
         for name, row in means.items():
             mean = "undefined" if row["mean"] is None else f"{row['mean']:.4f} ± {row['std']:.4f}"
             print(f"{METRICS[name].label}: {mean} over {row['n']} images, {row['undefined']} undefined")
+
+
+def _score_or_reason(spec: Spec) -> Score:
+    """The scores of one image; where the method does not apply they are undefined, and counted as such."""
+    try:
+        return pipeline.score(pipeline.explain(spec))
+    except NotApplicable as reason:
+        print(f"image {spec.image}: {reason}", file=sys.stderr)
+        return Score(dict.fromkeys(METRICS, math.nan), dict.fromkeys(METRICS, str(reason)))
+
+
+def _plain(content: Any) -> Any:
+    """JSON content with null for numbers that JSON cannot write."""
+    if isinstance(content, dict):
+        return {name: _plain(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_plain(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def bench(options: argparse.Namespace) -> None:

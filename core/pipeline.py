@@ -26,12 +26,15 @@ import core.methods  # noqa: F401  (registers)
 import core.metrics  # noqa: F401  (registers)
 
 LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "POT")
+DATA = ("scenario", "background", "snr", "size", "samples")  # a Spec's fields that are a data set's options
 _loading = threading.RLock()
 
 
 def check(spec: Spec) -> Spec:
     """The Spec with all options filled in, or InputError for a name or value that does not exist."""
-    DATASETS[spec.dataset]
+    for option in DATASETS[spec.dataset].options:
+        if option.name in DATA:
+            option.check(getattr(spec, option.name))
     MODELS[spec.model]
     return spec.replace(options=METHODS[spec.method].check(dict(spec.options)))
 

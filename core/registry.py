@@ -56,11 +56,14 @@ class Option:
         return result
 
 
-def _read(text: Any) -> Any:
+def _read(value: Any) -> Any:
+    """The number a text stands for; anything else unchanged, for the checks to judge."""
+    if not isinstance(value, str):
+        return value
     try:
-        return float(text) if isinstance(text, str) and not text.lstrip("-").isdigit() else int(text)
-    except (TypeError, ValueError):
-        return text
+        return int(value)
+    except ValueError:
+        return value
 
 
 @dataclass(frozen=True)
@@ -137,8 +140,10 @@ class Registry(Mapping, Generic[E]):
             names = {option.name for option in options}
             if not keywords <= names or not (passed_on or names <= set(parameters)):
                 raise TypeError(f"{name}: keyword arguments {sorted(keywords)} and options {sorted(names)} differ")
-            bound = tuple(option if option.default is not None else
-                          replace(option, default=parameters[option.name].default) for option in options)
+            bound = tuple(replace(
+                option, when=tuple(pair for pair in option.when if pair[0] in names),
+                default=parameters[option.name].default if option.default is None else option.default)
+                for option in options)
             for option in bound:
                 option.check(option.default)
             self._entries[name] = self._entry(name=name, function=function, options=bound, **about)

@@ -12,8 +12,10 @@ import io
 import json
 import logging
 import os
+import random
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ import numpy as np
 from core.types import InputError
 
 log = logging.getLogger("attribution-lab")
-LIMIT = 6_000_000_000  # bytes kept per kind of cached thing; the oldest go first
+LIMIT = 6_000_000_000  # bytes of data sets kept; those used longest ago go first
+FILES = 20_000  # results kept of each kind; the oldest quarter goes first
 _trouble: list[str] = []
 
 
@@ -68,7 +71,7 @@ def atomic(path: Path) -> Iterator[Path]:
         try:
             os.replace(holder / path.name, path)
         except OSError:
-            if not path.is_dir():  # another process may have put the same folder there first
+            if not (path.is_dir() and (holder / path.name).is_dir()):  # another process may have been first
                 raise
     finally:
         shutil.rmtree(holder, ignore_errors=True)
@@ -98,6 +101,7 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any])
     np.savez(packed, facts=np.array(json.dumps(facts)), **arrays)
     data = packed.getvalue()
     with keeping("A result"):
+        _forget_oldest(path.parent)
         write(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 
 
@@ -110,9 +114,13 @@ def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
     if hashlib.sha256(data).hexdigest().encode() != stamp:
         log.warning("%s is damaged or not ours; it is computed again.", path)
         return None
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
-    return arrays, json.loads(str(arrays.pop("facts")))
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        return arrays, json.loads(str(arrays.pop("facts")))
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        log.warning("%s holds something else (%s); it is computed again.", path, error)
+        return None
 
 
 def save_folder(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -135,6 +143,8 @@ def load_folder(path: Path) -> dict[str, np.ndarray] | None:
         return None
     try:
         sums = json.loads((path / "sha256.json").read_text())
+        if not isinstance(sums, dict) or not sums:
+            raise ValueError("no checksums")
         damaged = [name for name in sums if sha256(path / f"{name}.npy") != sums[name]]
         if damaged:
             raise ValueError(f"{', '.join(damaged)} changed since written")
@@ -173,3 +183,12 @@ def array_key(*arrays: np.ndarray) -> str:
         total.update(f"{array.dtype}{array.shape}".encode())
         total.update(np.ascontiguousarray(array))
     return total.hexdigest()[:32]
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Keeps a folder of results below FILES; looks only now and then, as counting takes time."""
+    if random.random() > 0.01 or not folder.is_dir():
+        return
+    kept = sorted(folder.iterdir(), key=lambda p: p.stat().st_mtime)
+    for path in kept[:len(kept) // 4] if len(kept) > FILES else ():
+        path.unlink(missing_ok=True)

@@ -50,8 +50,11 @@ class Spec:
         for name in ("size", "samples", "data_seed", "model_seed", "seed", "image"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name)))
         object.__setattr__(self, "snr", number("snr", self.snr))
-        pairs = self.options.items() if isinstance(self.options, Mapping) else self.options
-        object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in pairs)))
+        try:
+            pairs = self.options.items() if isinstance(self.options, Mapping) else self.options
+            object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in pairs)))
+        except (TypeError, ValueError):
+            raise InputError(f"options must be pairs of a name and a value, not {self.options!r}.") from None
         for name, allowed in SPEC_CHOICES.items():
             one_of(name, getattr(self, name), allowed)
 
@@ -187,7 +190,7 @@ def number(name: str, value: Any) -> float:
     """``value`` as a finite float, or InputError."""
     try:
         result = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         result = math.nan
     if isinstance(value, bool) or not math.isfinite(result):
         raise InputError(f"{name} must be a finite number, not {value!r}.")
@@ -196,13 +199,13 @@ def number(name: str, value: Any) -> float:
 
 def whole_number(name: str, value: Any, low: int = 0, high: int = 2**63 - 1) -> int:
     """``value`` as an int within [low, high], or InputError; 3.0 counts as 3."""
-    result = number(name, value)
-    whole = int(value) if isinstance(value, (int, np.integer)) else int(result)
-    if whole != result or not low <= whole <= high:
-        raise InputError(f"{name} must be a whole number of at least {low}, not {value!r}."
-                         if high == 2**63 - 1 else
-                         f"{name} must be a whole number from {low} to {high}, not {value!r}.")
-    return whole
+    if isinstance(value, str) and value.lstrip("+-").isdecimal():
+        value = int(value)
+    exact = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    result = value if exact else number(name, value)
+    if int(result) != result or not low <= result <= high:
+        raise InputError(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
+    return int(result)
 
 
 def one_of(name: str, value: Any, allowed: Any) -> Any:

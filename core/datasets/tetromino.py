@@ -68,7 +68,7 @@ def xai_tris(scenario: str, background: str, snr: float, *, size: int = 64, samp
     """
     recipe = {"scenario": one_of("scenario", scenario, SCENARIOS),
               "background": one_of("background", background, BACKGROUNDS),
-              "snr": number("snr", snr), "size": one_of("size", size, tuple(LAYOUTS)),
+              "snr": number("snr", snr), "size": int(one_of("size", size, tuple(LAYOUTS))),
               "samples": whole_number("samples", samples, FEWEST, 1_000_000),
               "seed": whole_number("seed", seed)}
     if not 0 < recipe["snr"] < 1:
@@ -76,6 +76,7 @@ def xai_tris(scenario: str, background: str, snr: float, *, size: int = 64, samp
     if recipe["samples"] % 4:
         raise InputError(f"samples must be a multiple of 4 (equal quarters of XOR), not {samples}.")
 
+    size, samples = recipe["size"], recipe["samples"]
     path = store.home() / "data" / store.key("xai-tris", recipe, store.sources("datasets"))
     arrays = store.load_folder(path)
     if arrays is None:

@@ -25,14 +25,16 @@ class Explained(nn.Module):
     def __init__(self, module: nn.Module, target: int, output: str):
         super().__init__()
         self.module, self.target, self.output = module, target, output
-        self.softmax = nn.Softmax(dim=1)
+        self.softmax, self.sigmoid = nn.Softmax(dim=1), nn.Sigmoid()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         logits = self.module(x)
-        if self.output == "probability":
-            return self.softmax(logits)[:, self.target]
         classes = logits.shape[1]
-        return (classes * logits[:, self.target] - logits.sum(1)) / (classes - 1)
+        if self.output == "probability" and classes > 2:
+            return self.softmax(logits)[:, self.target]
+        margin = (classes * logits[:, self.target] - logits.sum(1)) / (classes - 1)
+        # The same as softmax for two classes, and a form whose DeepLift rule adds up.
+        return self.sigmoid(margin) if self.output == "probability" else margin
 
 
 class Training:
@@ -96,6 +98,12 @@ class Context:
     @property
     def shape(self) -> tuple[int, int]:
         return self.image.shape
+
+    @cached_property
+    def classes(self) -> int:
+        """Number of classes the model tells apart."""
+        with torch.no_grad():
+            return self.explained.module(torch.from_numpy(self.image)[None]).shape[1]
 
     def private(self) -> nn.Module:
         """A copy of the explained module for methods that hook into it: other threads never see it."""

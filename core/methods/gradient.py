@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.methods.context import BATCH, Context
 from core.registry import METHODS, Option
@@ -75,8 +76,12 @@ def smoothgrad(context: Context, *, samples: int = 50, noise: float = 0.1) -> np
 def deeplift(context: Context, *, baseline: str = "zero") -> np.ndarray:
     from captum.attr import DeepLift
 
+    if context.output == "probability" and context.classes > 2:
+        raise NotApplicable("DeepLift's rule for a softmax of more than two classes does not add up to the change of "
+                            "the probability; explain the margin.")
     module = context.private()
     check_relus(module, context, "DeepLift")
+    _set_apart(module)
     return _attribute(DeepLift(module), context, baselines=torch.from_numpy(context.baseline(baseline))[None])
 
 
@@ -112,22 +117,43 @@ def check_relus(module: nn.Module, context: Context, method: str) -> None:
     """NotApplicable unless every ReLU is a module of its own: others are invisible to hook-based rules."""
     relus = {name: m for name, m in module.named_modules() if isinstance(m, nn.ReLU)}
     calls = dict.fromkeys(relus, 0)
-    for name, relu in relus.items():
-        relu.register_forward_hook(lambda *_, name=name: calls.update({name: calls[name] + 1}))
-    x = torch.from_numpy(context.image)[None]
-    with torch.no_grad():
-        module(x)
-    for relu in relus.values():
-        relu._forward_hooks.clear()
-    if shared := [name for name, count in calls.items() if count > 1]:
+    hooks = [relu.register_forward_hook(lambda *_, name=name: calls.update({name: calls[name] + 1}))
+             for name, relu in relus.items()]
+    with torch.no_grad(), _CountRelus() as count:
+        module(torch.from_numpy(context.image)[None])
+    for hook in hooks:
+        hook.remove()
+    if shared := [name for name, number in calls.items() if number > 1]:
         raise NotApplicable(f"{method} needs a ReLU module for each place one is used; "
                             f"{', '.join(shared)} is used more than once.")
-    if not relus and context.output == "margin":
-        with torch.no_grad():
-            ends, middle = module(torch.cat([x, -3 * x])), module(-x)
-        if not torch.allclose(ends.mean(), middle.mean(), rtol=1e-3, atol=1e-6 + 1e-3 * float(ends.abs().max())):
-            raise NotApplicable(f"{method} found no ReLU modules in a model that is not linear "
-                                "(a functional relu cannot be hooked).")
+    if count.relus > sum(calls.values()):
+        raise NotApplicable(f"{method} found {count.relus - sum(calls.values())} ReLUs that are not modules (a "
+                            "functional relu cannot be hooked).")
+
+
+class _CountRelus(TorchDispatchMode):
+    """Counts the ReLUs that run inside the block, modules or not."""
+
+    relus = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        self.relus += function.overloadpacket in (torch.ops.aten.relu, torch.ops.aten.relu_)
+        return function(*arguments, **(keywords or {}))
+
+
+class _Copy(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+
+def _set_apart(module: nn.Module) -> None:
+    """Puts a copy between each ReLU and the pooling that reads it: captum's rules for the two share a tensor
+    otherwise, and one reads what the other has changed."""
+    for part in [m for m in module.modules() if isinstance(m, nn.Sequential)]:
+        layers = list(part)
+        for i in reversed([i for i, (one, then) in enumerate(zip(layers, layers[1:]))
+                           if isinstance(one, nn.ReLU) and isinstance(then, nn.MaxPool2d)]):
+            part.insert(i + 1, _Copy())
 
 
 def _attribute(method, context: Context, **arguments) -> np.ndarray:

@@ -98,6 +98,8 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
     if not found.weights.any():
         raise NotApplicable("The surrogate's weights are all zero, so it has no output to follow.")
     data = surrogates.features(context, h)
+    if count > len(data):
+        raise NotApplicable(f"count is {count:,}, and there are {len(data):,} training images.")
     here = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
     center = here
     if project:
@@ -159,14 +161,29 @@ def local_pattern(weights: np.ndarray, data: np.ndarray, center: np.ndarray, *, 
     moment M; it is not equal to the right side (strength 0 gives w back) and is there for comparison.
     """
     weights, center, data = np.asarray(weights, np.float64), np.asarray(center, np.float64), np.asarray(data)
+    data = data if np.issubdtype(data.dtype, np.floating) else data.astype(np.float64)
     if data.ndim != 2 or data.shape[1:] != weights.shape or weights.shape != center.shape:
         raise InputError(f"Shapes do not fit: data {data.shape}, weights {weights.shape}, center {center.shape}; "
                          "needed are (n,d), (d,), (d,).")
+    _check_numbers(weights, data, center, strength, shrinkage, bandwidth)
     distance = distances(data, center[None])
     p = neighbourhoods(distance, share, count, kernel, 1.0 if bandwidth is None else bandwidth, bandwidth is None)
     must_apply(p, output_variance(data, weights[None], p))
     return patterns(data, weights[None], p, penalty=penalty, strength=strength, shrinkage=shrinkage,
                     solver=solver)[0]
+
+
+def _check_numbers(weights: np.ndarray, data: np.ndarray, center: np.ndarray, strength: float, shrinkage: float,
+                   bandwidth: float | None) -> None:
+    for name, array in (("weights", weights), ("data", data), ("center", center)):
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} must be finite numbers; {int((~np.isfinite(array)).sum())} are NaN or infinite.")
+    if not strength >= 0:
+        raise InputError(f"strength must be at least 0, not {strength}.")
+    if not 0 <= shrinkage <= 1:
+        raise InputError(f"shrinkage must lie in [0, 1], not {shrinkage}.")
+    if bandwidth is not None and not bandwidth > 0:
+        raise InputError(f"bandwidth must be positive, not {bandwidth}.")
 
 
 def local_patterns(weights: np.ndarray, data: np.ndarray, centers: np.ndarray, *, share: float = 1.0,

@@ -35,7 +35,8 @@ def address(spec: Spec) -> dict[str, Any]:
 def records() -> list[dict[str, Any]]:
     """All known models, those shipped first; ``file`` is None where training did not succeed."""
     shipped = _read_json(ASSETS / "manifest.json", "models") or []
-    return shipped + [r for path in sorted(_trained().glob("*.json")) if (r := _read_json(path))]
+    trained = [_read_json(path) for path in sorted(_trained().glob("*.json"))]
+    return shipped + [r for r in trained if isinstance(r, dict) and {*ADDRESS, "file", "accuracy"} <= set(r)]
 
 
 def find(spec: Spec) -> dict[str, Any] | None:
@@ -80,17 +81,24 @@ def keep(model: Model, spec: Spec, *, shipped: bool = False) -> dict[str, Any]:
     folder = ASSETS / "models" if shipped else _trained()
     record = {"file": file if keeping else None, "bytes": len(data) if keeping else 0, **facts,
               "origin": "shipped" if shipped else "trained here", "licence": "MIT", "command": command(spec)}
-    if keeping:
-        store.write(folder / file, data)
-        record["sha256"] = store.sha256(folder / file)
+    try:
+        if keeping:
+            store.write(folder / file, data)
+            record["sha256"] = store.sha256(folder / file)
+        _write_record(record, folder, shipped)
+    except OSError as error:
+        raise InputError(f"The trained model could not be kept in {folder}: {error.strerror or error}.") from None
+    return record
+
+
+def _write_record(record: dict[str, Any], folder: Path, shipped: bool) -> None:
     if shipped:
         others = [r for r in _read_json(ASSETS / "manifest.json", "models") or []
-                  if any(r[k] != v for k, v in address(spec).items())]
+                  if any(r[k] != record[k] for k in ADDRESS)]
         ordered = sorted(others + [record], key=lambda r: [str(r[k]) for k in ADDRESS])
         store.write(ASSETS / "manifest.json", json.dumps({"models": ordered}, indent=1).encode() + b"\n")
     else:
-        store.write(folder / f"{Path(file).stem}.json", json.dumps(record, indent=1).encode())
-    return record
+        store.write(folder / f"{Path(record['file']).stem}.json", json.dumps(record, indent=1).encode())
 
 
 def name_of(spec: Spec) -> str:

@@ -130,7 +130,6 @@ def accuracy(module: nn.Module, x, y) -> tuple[float, float]:
     """Share of right labels and the negative mean cross-entropy."""
     module.eval()
     with torch.no_grad():
-        labels = torch.as_tensor(np.array(y))
-        logits = torch.cat([module(torch.as_tensor(np.array(part)))
-                            for part in np.array_split(x, max(1, len(x) // 1000))])
+        images, labels = (v if isinstance(v, torch.Tensor) else torch.from_numpy(np.array(v)) for v in (x, y))
+        logits = torch.cat([module(part) for part in images.split(1000)])
     return float((logits.argmax(1) == labels).double().mean()), -float(cross_entropy(logits, labels))
