@@ -1,0 +1,145 @@
+"""How long a reader waits: prints figures, judges nothing.
+
+    python tests/bench/startup.py [--repeat 3] [--size 64]
+
+Start: from the start of the server's process to the first maps with their IME in the browser, and to the
+last EMD. Data are made once beforehand; results are forgotten before each start. Change: from a click on
+Next to the next image's maps with IME. All: every method with every score, at 8x8, nothing kept.
+Memory: what the server holds resident after that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync"]
+SMALL = "?size=8&snr=0.15"
+TEXTS = """[...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-key-panel-of-])')]
+           .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText)"""
+DRAWN = "[...document.querySelectorAll('[class*=st-key-chart-]')].every(c => c.querySelector('.js-plotly-plot')?.calcdata)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=3, help="starts of the server (default 3)")
+    parser.add_argument("--changes", type=int, default=5, help="clicks on Next per start (default 5)")
+    parser.add_argument("--size", type=int, choices=(8, 64), default=64, help="images of the first page (default 64)")
+    options = parser.parse_args()
+    link = "" if options.size == 64 else SMALL
+    figures: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        os.environ["ATTRIBUTION_LAB_HOME"] = home
+        make_data()
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        for _ in range(options.repeat):
+            for kept in ("results", "scores"):
+                shutil.rmtree(Path(home) / kept, ignore_errors=True)
+            for name, value in one_start(browser, link, options.changes):
+                figures.setdefault(name, []).append(value)
+        browser.close()
+    print(f"median of {options.repeat} starts, {options.size}x{options.size}, {os.cpu_count()} processors, "
+          f"load {os.getloadavg()[0]:.1f}")
+    for name, values in figures.items():
+        print(f"{name:44} {statistics.median(values):8.2f}   ({min(values):.2f} to {max(values):.2f})")
+
+
+def make_data() -> None:
+    """Makes the data sets of both sizes, as an earlier visit would have."""
+    from core import Spec, pipeline
+
+    for spec in (Spec(), Spec(size=8, snr=0.15)):
+        pipeline.dataset(spec)
+
+
+def one_start(browser, link: str, changes: int):
+    """Yields (name, seconds or MB) from one server's life."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    start = time.monotonic()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true",
+         "--server.address=127.0.0.1", f"--server.port={port}"],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        while not answers(url):
+            if server.poll() is not None:
+                sys.exit(f"The server stopped with {server.returncode}.")
+            time.sleep(0.05)
+        yield "start to server's answer, s", time.monotonic() - start
+        page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        page.set_default_timeout(300_000)
+        page.goto(f"{url}/{link}")
+        wait(page, "IME ")
+        yield "start to first maps and IME, s", time.monotonic() - start
+        wait(page, "EMD ")
+        yield "start to last EMD, s", time.monotonic() - start
+        for _ in range(changes):
+            before = texts(page)
+            click = time.monotonic()
+            page.get_by_role("button", name="Next").click()
+            wait(page, "IME ", other_than=before)
+            yield "click on Next to maps and IME, s", time.monotonic() - click
+            wait(page, "EMD ")
+            yield "click on Next to last EMD, s", time.monotonic() - click
+        yield "memory after the first page, MB", resident(server.pid)
+
+        from core import METHODS
+
+        begin = time.monotonic()
+        page.goto(f"{url}/{SMALL}&image=1&methods={','.join(METHODS)}")
+        wait(page, "EMD ")
+        yield f"all {len(METHODS)} methods and scores at 8x8, s", time.monotonic() - begin
+        yield "memory at the end, MB", resident(server.pid)
+        page.context.close()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def answers(url: str) -> bool:
+    try:
+        return urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).status == 200
+    except OSError:
+        return False
+
+
+def texts(page: Page) -> list[str]:
+    return page.evaluate(TEXTS)
+
+
+def wait(page: Page, metric: str, other_than: list[str] | None = None) -> None:
+    """Until all panels have a chart and this metric's number (or a reason), other than earlier ones."""
+    page.wait_for_function(f"""([metric, old]) => {{
+        const now = {TEXTS}, number = text => (text.split('\\n').find(line => line.startsWith(metric)) ?? text);
+        return now.length && {DRAWN} && now.every(text => !number(text).includes('…'))
+            && now.every(text => text.includes(metric) || text.includes('Does not apply'))
+            && (!old || now.some((text, i) => number(text) !== number(old[i] ?? ''))) }}""",
+                           arg=[metric, other_than], polling=50)
+
+
+def resident(pid: int) -> float:
+    """Resident memory of a process in MB."""
+    line = next(s for s in Path(f"/proc/{pid}/status").read_text().splitlines() if s.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    main()

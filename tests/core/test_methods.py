@@ -1,0 +1,426 @@
+import copy
+import threading
+
+import numpy as np
+import pytest
+import torch
+from captum import attr
+from sklearn.linear_model import Ridge
+from torch import nn
+from torch.nn.functional import relu
+
+from core import METHODS, NotApplicable
+from core.methods.context import Context, Training
+from core.methods.surrogate import per_unit, weighted_ridge
+from core.models.model import freeze
+
+pytestmark = [pytest.mark.filterwarnings("ignore:Setting forward, backward hooks"),
+              pytest.mark.filterwarnings("ignore:Setting backward hooks")]  # captum says so each time
+NETWORKS = ("LLR", "MLP", "CNN")
+
+
+def run(name, context, **options):
+    """The map of a registered method with its defaults, or those given."""
+    entry = METHODS[name]
+    return entry.function(context, **entry.check(options))
+
+
+def variants():
+    """Every method as it is, with each option at each end of its range, and with each choice."""
+    for entry in METHODS.values():
+        yield pytest.param(entry.name, {}, id=entry.name)
+        for option in entry.options:
+            for value in option.choices or (option.low, option.high):
+                needed = {option.when[0]: option.when[1][0]} if option.when else {}
+                yield pytest.param(entry.name, {**needed, option.name: value},
+                                   id=f"{entry.name} {option.name}={value}")
+
+
+def linear(weights, bias=0.0):
+    """A model of two classes whose margin for class 1 is ``weights'x + bias``."""
+    layer = nn.Linear(64, 2)
+    with torch.no_grad():
+        layer.weight.copy_(torch.stack([torch.zeros(64), torch.as_tensor(weights, dtype=torch.float32)]))
+        layer.bias.copy_(torch.tensor([0.0, bias]))
+    return nn.Sequential(nn.Flatten(), layer)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return np.random.default_rng(8).standard_normal(64).astype(np.float32)
+
+
+class SharedRelu(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c, self.act = nn.Linear(64, 8), nn.Linear(8, 8), nn.Linear(8, 2), nn.ReLU()
+
+    def forward(self, x):
+        return self.c(self.act(self.b(self.act(self.a(x.flatten(1))))))
+
+
+class FunctionalRelu(SharedRelu):
+    def __init__(self):
+        super().__init__()
+        del self.act
+
+    def forward(self, x):
+        return self.c(relu(self.b(relu(self.a(x.flatten(1))))))
+
+
+class Mixed(FunctionalRelu):
+    """One ReLU as a module, one as a function."""
+
+    def __init__(self):
+        super().__init__()
+        self.act = nn.ReLU()
+
+    def forward(self, x):
+        return self.c(relu(self.b(self.act(self.a(x.flatten(1))))))
+
+
+def hooks(module):
+    return sum(len(kind) for m in module.modules()
+               for kind in (m._forward_hooks, m._forward_pre_hooks, m._backward_hooks, m._backward_pre_hooks))
+
+
+# What every method keeps to -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_map_is_finite_numbers_in_the_images_shape_and_changes_nothing(make_context, method, network):
+    context = make_context(network)
+    module = context.explained.module
+    image, data = context.image.copy(), context.training.x.copy()
+    state = copy.deepcopy(module.state_dict())
+    generators = torch.get_rng_state(), np.random.get_state()[1].copy()
+    values = run(method, context)
+    assert values.shape == (8, 8) and values.dtype == np.float64 and np.isfinite(values).all() and values.any()
+    assert METHODS[method].signed or (values >= 0).all()
+    np.testing.assert_array_equal(context.image, image)
+    np.testing.assert_array_equal(context.training.x, data)
+    assert all((module.state_dict()[k] == state[k]).all() for k in state)
+    assert hooks(context.explained) == 0 and not module.training
+    assert not any(p.requires_grad or p.grad is not None for p in module.parameters())
+    assert (torch.get_rng_state() == generators[0]).all() and (np.random.get_state()[1] == generators[1]).all()
+
+
+@pytest.mark.parametrize("method, options", list(variants()))
+def test_options_at_their_ends_give_a_finite_map_or_a_reason(make_context, method, options):
+    try:
+        values = run(method, make_context("MLP"), **options)
+    except NotApplicable as reason:
+        assert str(reason)
+        return
+    assert values.shape == (8, 8) and np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("method, options", [v for v in variants() if "=" not in v.id or "surrogate" in v.id
+                                             or "sampling" in v.id])
+def test_the_same_seed_gives_the_same_bytes(make_context, method, options):
+    one, other = (run(method, make_context("CNN", seed=7), **options) for _ in range(2))
+    assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_another_seed_matters_just_where_the_method_says_so(make_context, method):
+    options = {"patternlocal": {"surrogate": "lime"}}.get(method, {})
+    one, other = (run(method, make_context("MLP", seed=seed), **options) for seed in (1, 2))
+    assert (one != other).any() == METHODS[method].seeded
+
+
+@pytest.mark.parametrize("method", [name for name, m in METHODS.items() if m.group != "filter"])
+def test_a_model_that_ignores_the_image_has_an_empty_map_or_none(make_context, method):
+    try:
+        assert not run(method, make_context(linear(np.zeros(64), 1.0))).any()
+    except NotApplicable as reason:
+        assert str(reason)
+
+
+@pytest.mark.parametrize("method", [name for name, m in METHODS.items() if m.group == "filter"])
+def test_a_filter_does_not_look_at_the_model(make_context, method):
+    np.testing.assert_array_equal(run(method, make_context("MLP")), run(method, make_context("CNN", target=0)))
+
+
+@pytest.mark.parametrize("method", [name for name, m in METHODS.items() if m.group != "filter" and m.signed
+                                    and name != "guided_backprop"])  # which cuts negative signals
+def test_the_other_class_of_two_gets_the_opposite_map(make_context, method):
+    one, other = (run(method, make_context("MLP", target=target)) for target in (0, 1))
+    np.testing.assert_allclose(one, -other, rtol=1e-3, atol=1e-4 * np.abs(one).max())
+
+
+@pytest.mark.parametrize("method", ["lime", "kernelshap", "gradient", "integrated_gradients", "patternlocal"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_64x64_images_work_on_every_network(make_context, method, network):
+    options = {"samples": 50} if method in ("lime", "kernelshap") else {}
+    values = run(method, make_context(network, size=64, images=40), **options)
+    assert values.shape == (64, 64) and np.isfinite(values).all() and values.any()
+
+
+@pytest.mark.parametrize("output", ["margin", "probability"])
+def test_the_gradient_of_the_output_equals_finite_differences(make_context, output):
+    context = make_context("MLP", output=output)
+    module = copy.deepcopy(context.explained).double()
+    at = torch.from_numpy(context.image).double().flatten()
+    steps = 1e-6 * torch.eye(64, dtype=torch.float64)
+    up, down = (module((at + s * steps).view(-1, 8, 8)) for s in (1, -1))
+    np.testing.assert_allclose(run("gradient", context).ravel(), (up - down) / 2e-6, rtol=1e-4, atol=1e-6)
+
+
+def test_the_margin_is_the_mean_difference_to_the_other_logits(make_context):
+    layer = freeze(nn.Sequential(nn.Flatten(), nn.Linear(64, 5)))
+    context = make_context(layer, target=2)
+    logits = layer(torch.from_numpy(context.image)[None])[0].numpy()
+    expected = np.mean([logits[2] - logits[c] for c in (0, 1, 3, 4)])
+    assert context.outputs(context.image[None])[0] == pytest.approx(expected, rel=1e-5)
+
+
+# Gradient family ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_gradient_methods_equal_captum(make_context, network):
+    context = make_context(network)
+    x = torch.from_numpy(context.image)[None].requires_grad_()
+    for name, method in {"saliency": attr.Saliency, "gradient_x_input": attr.InputXGradient}.items():
+        expected = method(context.explained).attribute(x)[0].detach().numpy()
+        np.testing.assert_allclose(run(name, context), expected, rtol=1e-5, atol=1e-7)
+    signed = attr.Saliency(context.explained).attribute(x, abs=False)[0].detach().numpy()
+    np.testing.assert_allclose(run("gradient", context), signed, rtol=1e-5, atol=1e-7)
+
+
+def difference(context, baseline):
+    """f(x) - f(baseline)."""
+    at = context.outputs(np.stack([context.image, context.baseline(baseline)]))
+    return at[0] - at[1]
+
+
+@pytest.mark.parametrize("baseline", ["zero", "mean"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_integrated_gradients_add_up_to_the_change_in_output(make_context, network, baseline):
+    context = make_context(network)
+    values = run("integrated_gradients", context, steps=200, baseline=baseline)
+    assert values.sum() == pytest.approx(difference(context, baseline), abs=0.01 * np.abs(values).sum())
+
+
+@pytest.mark.parametrize("output", ["margin", "probability"])
+@pytest.mark.parametrize("baseline", ["zero", "mean"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_deeplift_adds_up_to_the_change_in_output(make_context, network, baseline, output):
+    context = make_context(network, output=output)
+    values = run("deeplift", context, baseline=baseline)
+    assert values.sum() == pytest.approx(difference(context, baseline), rel=1e-3, abs=1e-5)
+
+
+def test_a_baseline_is_zero_or_the_mean_training_image(make_context):
+    context = make_context()
+    assert not context.baseline("zero").any()
+    np.testing.assert_allclose(context.baseline("mean"), context.training.x.mean(0).reshape(8, 8), atol=1e-6)
+
+
+def test_smoothgrad_without_noise_is_the_gradient(make_context):
+    context = make_context()
+    np.testing.assert_allclose(run("smoothgrad", context, noise=0), run("gradient", context), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["smoothgrad", "guided_backprop", "gradient"])
+def test_on_a_linear_model_the_gradient_methods_give_its_weights(make_context, weights, method):
+    np.testing.assert_allclose(run(method, make_context(linear(weights))).ravel(), weights, rtol=1e-4)
+
+
+def test_gradientshap_on_a_linear_model_is_weight_times_distance_from_the_mean_image(make_context, weights):
+    context = make_context(linear(weights), images=50)
+    found = run("gradientshap", context, samples=500, noise=0).ravel() / weights
+    data = context.training.x
+    error = found - (context.image.ravel() - data.mean(0))
+    assert np.abs(error / data.std(0)).max() < 5 / np.sqrt(500)
+    noisy = run("gradientshap", make_context(linear(weights), images=50, seed=1), samples=500, noise=0.1).ravel()
+    spread = np.sqrt(data.std(0)**2 + (0.1 * (data.max() - data.min()))**2)
+    error = noisy / weights - (context.image.ravel() - data.mean(0))
+    assert 0 < np.abs(error / spread).max() < 5 / np.sqrt(500)
+
+
+@pytest.mark.parametrize("method", ["deeplift", "guided_backprop"])
+@pytest.mark.parametrize("module, named", [(SharedRelu, "act"), (FunctionalRelu, "ReLU"), (Mixed, "functional")])
+def test_a_relu_that_cannot_be_hooked_is_refused_and_harms_nothing(make_context, method, module, named):
+    torch.manual_seed(0)
+    context = make_context(module())
+    before = run("gradient", context)
+    with pytest.raises(NotApplicable, match=named):
+        run(method, context)
+    assert hooks(context.explained) == 0
+    np.testing.assert_array_equal(run("gradient", context), before)
+
+
+@pytest.mark.parametrize("method", ["deeplift", "guided_backprop"])
+def test_a_functional_relu_is_refused_for_probabilities_too(make_context, method):
+    torch.manual_seed(0)
+    with pytest.raises(NotApplicable):
+        run(method, make_context(FunctionalRelu(), output="probability"))
+
+
+def test_an_error_inside_a_method_leaves_the_model_clean(make_context, monkeypatch):
+    context = make_context()
+    monkeypatch.setattr(attr.GuidedBackprop, "attribute", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run("guided_backprop", context)
+    assert hooks(context.explained) == 0
+
+
+def test_methods_with_hooks_do_not_disturb_others_on_the_same_model(make_context):
+    first = make_context("MLP")
+    module, training = first.explained.module, first.training
+    alone = run("saliency", first)
+    found, failed = [], []
+
+    def often(method, keep):
+        try:
+            for _ in range(20):
+                keep.append(run(method, Context(module, first.image, 1, "margin", training)))
+        except Exception as error:  # noqa: BLE001  (shown by the assertion below)
+            failed.append(error)
+
+    guided = []
+    threads = [threading.Thread(target=often, args=a) for a in (("guided_backprop", guided), ("saliency", found))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed and len(found) == len(guided) == 20
+    assert all(v.tobytes() == alone.tobytes() for v in found)
+    assert all(v.tobytes() == guided[0].tobytes() for v in guided)
+    assert (np.abs(guided[0]) != alone).any()
+
+
+# Surrogates -----------------------------------------------------------------------------------------
+
+
+def step(context, reference):
+    return context.image.ravel() - context.baseline(reference).ravel()
+
+
+@pytest.mark.parametrize("reference", ["zero", "mean"])
+def test_mask_lime_on_a_linear_model_is_weight_times_distance_from_the_reference(make_context, weights, reference):
+    context = make_context(linear(weights, 0.3))
+    found = run("lime", context, sampling="mask", samples=2000, ridge=1e-6, reference=reference).ravel()
+    np.testing.assert_allclose(found, weights * step(context, reference), rtol=1e-3, atol=1e-5)
+    assert context.facts["fit"] == pytest.approx(1, abs=1e-6)
+    units = per_unit(context, found, reference)
+    known = np.abs(step(context, reference)) > 0.02
+    np.testing.assert_allclose(units[known], weights[known], rtol=5e-3)
+
+
+@pytest.mark.parametrize("spread", [0.05, 2.0])
+def test_data_lime_on_a_linear_model_gives_its_weights(make_context, weights, spread):
+    context = make_context(linear(weights, 0.3))
+    found = run("lime", context, sampling="data", samples=2000, ridge=1e-6, spread=spread).ravel()
+    np.testing.assert_allclose(found, weights, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("n, d", [(30, 80), (200, 20), (40, 40)])
+@pytest.mark.parametrize("ridge", [1e-4, 1.0])
+def test_the_weighted_ridge_equals_scikit_learns(n, d, ridge):
+    rng = np.random.default_rng(n)
+    z, f, p = rng.standard_normal((n, d)) + 2, rng.standard_normal(n), rng.random(n)
+    p /= p.sum()
+    spread = p @ (z - p @ z)**2
+    reference = Ridge(alpha=ridge * spread.sum() / min(n, d), tol=1e-12).fit(z, f, sample_weight=p)
+    found = weighted_ridge(z, f, 7 * p, ridge)
+    np.testing.assert_allclose(found.weights, reference.coef_, rtol=1e-6, atol=1e-9)
+    assert found.intercept == pytest.approx(reference.intercept_, rel=1e-6)
+    assert found.fit == pytest.approx(reference.score(z, f, sample_weight=p), rel=1e-6)
+
+
+def test_fewer_samples_than_pixels_are_said_to_be_too_few(make_context):
+    context = make_context("MLP")
+    run("lime", context, samples=20)
+    assert context.facts["samples"] == 20 and "underdetermined" in " ".join(context.notes)
+    context = make_context("MLP")
+    run("lime", context, samples=2000)
+    assert not context.notes
+
+
+@pytest.mark.parametrize("reference", ["zero", "mean"])
+def test_kernelshap_on_a_linear_model_is_weight_times_distance_from_reference(make_context, weights, reference):
+    context = make_context(linear(weights, 0.3))
+    found = run("kernelshap", context, samples=2000, reference=reference).ravel()
+    np.testing.assert_allclose(found, weights * step(context, reference), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("samples", [10, 64, 65, 2000])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_kernelshap_adds_up_to_the_change_in_output(make_context, network, samples):
+    context = make_context(network)
+    found = run("kernelshap", context, samples=samples)
+    assert found.sum() == pytest.approx(difference(context, "zero"), rel=1e-9)
+
+
+def test_kernelshap_finds_the_shapley_values_of_a_product():
+    class Product(nn.Module):  # f = x0 * x1 of four pixels: each of the two gets half
+        def forward(self, x):
+            product = x.flatten(1)[:, 0] * x.flatten(1)[:, 1]
+            return torch.stack([torch.zeros_like(product), product], 1)
+
+    training = Training(np.zeros((2, 2, 2), np.float32), np.zeros(2))
+    context = Context(Product(), np.array([[3.0, 4.0], [5.0, 6.0]]), 1, "margin", training)
+    np.testing.assert_allclose(run("kernelshap", context, samples=5000), [[6, 6], [0, 0]], atol=0.3)
+
+
+@pytest.mark.parametrize("method", ["lime", "kernelshap"])
+def test_an_image_equal_to_its_reference_has_an_empty_map_that_says_so(make_context, method):
+    context = make_context("MLP")
+    context.image[:] = 0
+    assert not run(method, context).any()
+    assert "empty" in " ".join(context.notes)
+
+
+def test_weights_per_unit_leave_out_pixels_that_equal_their_reference(make_context):
+    context = make_context(linear(np.ones(64)))
+    context.image[0, :2] = 0
+    presence = np.where(np.arange(64) < 2, 0.5, 2.0)
+    found = per_unit(context, presence, "zero")
+    assert not found[:2].any() and context.facts["pixels_at_reference"] == 2
+    np.testing.assert_allclose(found[2:], 2.0 / context.image.ravel()[2:], rtol=1e-6)
+    with pytest.raises(NotApplicable, match="2 of 64"):
+        per_unit(context, np.where(np.arange(64) < 2, 200.0, 2.0), "zero")
+
+
+# Patterns and filters -------------------------------------------------------------------------------
+
+
+def test_the_global_pattern_is_the_covariance_of_pixels_and_output(make_context, weights):
+    context = make_context(linear(weights))
+    data = context.training.x.astype(float)
+    cov = np.cov(data.T, bias=True)
+    found = run("pattern", context).ravel()
+    np.testing.assert_allclose(found, cov @ weights / (weights @ cov @ weights), rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"surrogate": "gradient"},
+                                     {"surrogate": "lime", "samples": 2000, "ridge": 1e-6}])
+def test_patternlocal_is_the_local_pattern_of_its_surrogate(make_context, weights, options):
+    from core.methods.pattern import local_pattern
+
+    context = make_context(linear(weights))
+    expected = local_pattern(weights, context.training.x, context.image.ravel(), share=0.5, kernel="triangular")
+    found = run("patternlocal", context, share=0.5, kernel="triangular", **options).ravel()
+    assert context.facts["neighbours"] == 150
+    np.testing.assert_allclose(found, expected, rtol=1e-2, atol=1e-3 * np.abs(expected).max())
+
+
+def test_filters_of_an_edge(make_context):
+    context = make_context()
+    context.image[:] = np.arange(8) >= 4  # a vertical edge between columns 3 and 4
+    sobel, laplace = run("sobel", context), run("laplace", context)
+    assert (sobel[:, 3:5] > 0.1).all() and not sobel[:, [0, 1, 6, 7]].any()
+    assert (np.abs(laplace[:, 3:5]) == 1).all() and (laplace[:, 3] == -laplace[:, 4]).all()
+    assert not laplace[:, [0, 1, 2, 5, 6, 7]].any()
+    np.testing.assert_array_equal(run("input", context), context.image)
+    context.image[:] = context.image.T.copy()
+    np.testing.assert_allclose(run("sobel", context), sobel.T)  # both axes alike
+
+
+def test_random_maps_are_standard_normal(make_context):
+    values = np.concatenate([run("random", make_context(seed=s)).ravel() for s in range(50)])
+    assert abs(values.mean()) < 5 / np.sqrt(values.size) and abs(values.std() - 1) < 5 / np.sqrt(2 * values.size)

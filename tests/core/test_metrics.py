@@ -1,0 +1,196 @@
+import dataclasses
+
+import numpy as np
+import ot
+import pytest
+
+from core import METRICS, InputError, NotApplicable, pipeline, score
+from core.metrics import emd, ime, precision, transport
+
+ALL = [pytest.param(m.function, id=m.name) for m in METRICS.values()]
+
+
+def diagonal(shape):
+    return np.hypot(shape[0] - 1, shape[1] - 1)
+
+
+def one_hot(shape, pixel):
+    image = np.zeros(shape)
+    image[pixel] = 1
+    return image
+
+
+def dense(values, mask):
+    """The same distance by POT's dense solver on all pixels."""
+    at = np.argwhere(np.ones(mask.shape))
+    mass = np.abs(values).ravel() / np.abs(values).sum()
+    cost = np.linalg.norm(at[:, None] - at[None], axis=2)
+    return ot.emd2(mass, mask.ravel() / mask.sum(), cost, numItermax=10**7) / diagonal(mask.shape)
+
+
+def random_pair(seed, edge=8):
+    rng = np.random.default_rng(seed)
+    mask = rng.random((edge, edge)) < rng.choice([0.05, 0.3, 0.8])
+    mask[rng.integers(edge), rng.integers(edge)] = True
+    return rng.standard_normal((edge, edge)), mask
+
+
+def hard_pairs():
+    rng = np.random.default_rng(1)
+    for seed in range(4):
+        yield f"random {seed}", *random_pair(seed)
+    values, mask = random_pair(9)
+    yield "sparse map", np.where(rng.random((8, 8)) < 0.1, values, 0), mask
+    yield "one pixel mask", values, one_hot((8, 8), (2, 5)).astype(bool)
+    yield "all pixels important", values, np.ones((8, 8), bool)
+    yield "ties", np.sign(values) * rng.integers(1, 3, (8, 8)), mask
+    yield "flat map", np.ones((8, 8)), mask
+    yield "mass nearly in place", mask + 1e-9 * np.abs(values), mask
+    yield "tall image", values[:, :3], mask[:, :3] | (np.arange(3) == 0)
+    yield "one row", values[:1], np.arange(8)[None] > 4
+    yield "20x20", *random_pair(20, 20)
+
+
+@pytest.mark.parametrize("edge", [8, 64])
+def test_emd_and_ime_equal_the_published_values(golden, edge):
+    g = golden("emd")
+    cases = zip(*(g[f"{name}{edge}"] for name in ("maps", "mask", "emd", "ime")))
+    for values, mask, distance, outside in cases:
+        assert emd(values, mask) == pytest.approx(distance, rel=1e-9)
+        assert ime(values, mask) == pytest.approx(outside, abs=1e-12)
+
+
+@pytest.mark.parametrize("values, mask", [pytest.param(*pair, id=name) for name, *pair in hard_pairs()])
+def test_emd_equals_the_dense_solver(values, mask):
+    assert emd(values, mask) == pytest.approx(dense(values, mask), rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (64, 64), (5, 9)])
+def test_emd_from_one_pixel_to_another_is_their_distance(shape):
+    for a, b in [((0, 0), (shape[0] - 1, shape[1] - 1)), ((1, 2), (4, 6)), ((3, 3), (3, 4))]:
+        expected = np.hypot(a[0] - b[0], a[1] - b[1]) / diagonal(shape)
+        assert emd(one_hot(shape, a), one_hot(shape, b).astype(bool)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_emd_to_two_pixels_is_the_mean_distance():
+    mask = np.zeros((8, 8), bool)
+    mask[0, 3] = mask[0, 7] = True
+    assert emd(one_hot((8, 8), (0, 0)), mask) == pytest.approx((3 + 7) / 2 / diagonal((8, 8)), rel=1e-12)
+
+
+def test_a_map_equal_to_the_mask_is_perfect_and_its_opposite_is_not():
+    mask = np.zeros((8, 8), bool)
+    mask[1:4, 2:6] = True
+    assert emd(mask.astype(float), mask) == pytest.approx(0, abs=1e-15)
+    assert ime(mask, mask) == 0 and precision(mask, mask) == 1
+    assert ime(~mask, mask) == pytest.approx(1) and precision(~mask, mask) == 0 and emd(~mask, mask) > 0.05
+
+
+def test_ime_is_the_share_of_absolute_mass_outside():
+    mask = one_hot((2, 2), (0, 0)).astype(bool)
+    assert ime(np.array([[-3.0, 1.0], [0.0, -1.0]]), mask) == pytest.approx(2 / 5, abs=1e-15)
+
+
+def test_precision_counts_ties_by_their_share():
+    mask = np.array([[True, True], [False, False]])
+    assert precision(np.array([[3.0, 1.0], [1.0, 0.0]]), mask) == 0.75  # one of two tied pixels is right
+    assert precision(np.array([[3.0, 1.0], [-1.5, 0.0]]), mask) == 0.5
+    assert precision(np.ones((2, 2)), mask) == 0.5
+    assert precision(one_hot((2, 2), (1, 1)), mask) == pytest.approx(0.5 * 2 / 3)
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_scores_lie_between_0_and_1_whatever_the_sign(metric):
+    for seed in range(5):
+        values, mask = random_pair(seed)
+        assert 0 <= metric(values, mask) <= 1
+        assert metric(-values, mask) == metric(values, mask) == metric(np.abs(values), mask)
+
+
+@pytest.mark.parametrize("metric", ALL)
+@pytest.mark.parametrize("factor", [0.01, 7.0, 1e300, 1e-300])
+def test_a_scaled_map_has_the_same_score(metric, factor):
+    values, mask = random_pair(3)
+    assert metric(factor * values, mask) == pytest.approx(metric(values, mask), rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_flipping_and_transposing_both_changes_nothing(metric):
+    values, mask = random_pair(2)
+    for change in (np.flipud, np.fliplr, np.transpose, np.rot90):
+        assert metric(change(values), change(mask)) == pytest.approx(metric(values, mask), rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_the_map_is_not_changed(metric):
+    values, mask = random_pair(2)
+    before = values.copy()
+    metric(values, mask)
+    np.testing.assert_array_equal(values, before)
+
+
+BAD = {
+    "NaN": (np.full((8, 8), np.nan), np.ones((8, 8), bool), "64 values.*NaN"),
+    "one infinite": (np.where(one_hot((8, 8), (2, 3)), np.inf, 1.0), np.ones((8, 8), bool), r"\(2, 3\)"),
+    "empty mask": (np.ones((8, 8)), np.zeros((8, 8), bool), "mask is empty"),
+    "other size": (np.ones((64, 64)), np.ones((8, 8), bool), r"\(64, 64\).*\(8, 8\)"),
+    "transposed": (np.ones((4, 8)), np.ones((8, 4), bool), r"\(4, 8\).*\(8, 4\)"),
+    "batch": (np.ones((1, 8, 8)), np.ones((8, 8), bool), r"\(1, 8, 8\)"),
+    "batch of both": (np.ones((1, 8, 8)), np.ones((1, 8, 8), bool), r"\(1, 8, 8\)"),
+    "flat": (np.ones(64), np.ones(64, bool), r"\(64,\)"),
+    "integer mask": (np.ones((8, 8)), np.ones((8, 8), int), "bool.*int64"),
+    "float mask": (np.ones((8, 8)), np.full((8, 8), 0.5), "bool.*float64"),
+}
+
+
+@pytest.mark.parametrize("metric", ALL)
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_scored_is_an_input_error_that_says_why(metric, case):
+    values, mask, reason = BAD[case]
+    with pytest.raises(InputError, match=reason):
+        metric(values, mask)
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_an_empty_map_has_no_score(metric):
+    with pytest.raises(NotApplicable, match="empty map"):
+        metric(np.zeros((8, 8)), np.eye(8, dtype=bool))
+
+
+@pytest.fixture
+def attribution(spec):
+    return pipeline.explain(spec)
+
+
+def test_score_gives_every_metrics_value(attribution):
+    found = score(attribution)
+    assert set(found.values) == set(METRICS) and not found.reasons
+    for name, metric in METRICS.items():
+        assert found[name] == metric.function(attribution.values, attribution.mask)
+    assert set(score(attribution, ["ime"]).values) == {"ime"}
+
+
+def test_score_of_an_empty_map_is_undefined_with_its_reason_each_time(attribution):
+    empty = dataclasses.replace(attribution, values=np.zeros((8, 8)))
+    for _ in range(2):  # the second is read from disk
+        found = score(empty)
+        assert set(found.reasons) == set(METRICS)
+        assert all(np.isnan(found[name]) and "empty map" in found.reasons[name] for name in METRICS)
+
+
+@pytest.mark.filterwarnings("ignore:numItermax")
+def test_an_unfinished_solve_is_never_a_number(attribution, monkeypatch, empty_cache):
+    monkeypatch.setattr(transport, "MOST_STEPS", 3)
+    with pytest.raises(NotApplicable, match="not converged"):
+        emd(*random_pair(0))
+    found = score(attribution)
+    assert np.isnan(found.emd) and "not converged" in found.reasons["emd"] and not np.isnan(found.ime)
+
+
+def test_a_score_read_from_disk_is_the_score_computed(attribution, empty_cache):
+    first = score(attribution)
+    assert list((empty_cache / "scores").iterdir())
+    assert score(attribution).values == first.values
+    for file in (empty_cache / "scores").iterdir():
+        file.write_bytes(b"damaged")
+    assert score(attribution).values == first.values

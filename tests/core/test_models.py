@@ -1,0 +1,262 @@
+import copy
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from core import MODELS, InputError, Spec, models, pipeline, store
+from core.datasets import xai_tris
+from core.models import library, training
+from core.models.model import freeze
+
+RECORDS = json.loads((library.ASSETS / "manifest.json").read_text())["models"]
+SHIPPED = [r for r in RECORDS if r["file"]]
+LARGE = [r for r in SHIPPED if r["size"] == 64]
+
+
+def name(record):
+    return " ".join(str(record[k]) for k in ("scenario", "background", "snr", "size", "model"))
+
+
+def spec_of(record):
+    return Spec(**{field: record[field] for field in library.ADDRESS})
+
+
+def few(scenario="LIN", background="WHITE", snr=0.4, samples=400):
+    """A small data set, the same images in every epoch."""
+    return dataclasses.replace(xai_tris(scenario, background, snr, size=8, samples=samples), fresh=None)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr(training, "EPOCHS", 2)
+    monkeypatch.setattr(training, "TRIAL", 1)
+
+
+def flat(module):
+    return torch.cat([p.flatten() for p in module.parameters()])
+
+
+# Networks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [8, 64])
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_network_turns_images_into_two_logits(kind, size):
+    x = torch.randn(5, size, size)
+    logits = freeze(MODELS[kind].function(size))(x)
+    assert logits.shape == (5, 2)
+    assert not torch.allclose(logits.exp().sum(1), torch.ones(5))  # no softmax inside
+
+
+@pytest.mark.parametrize("kind, size, shapes", [
+    ("MLP", 64, [(256, 4096), (256, 256), (64, 256), (2, 64)]),
+    ("MLP", 8, [(32, 64), (32,), (16, 32), (16,), (8, 16), (8,), (2, 8), (2,)]),
+    ("LLR", 64, [(2, 4096)]), ("LLR", 8, [(2, 64), (2,)]),
+    ("CNN", 64, [(4, 1, 4, 4), (4,), (8, 4, 4, 4), (8,), (16, 8, 4, 4), (16,), (32, 16, 4, 4), (32,), (2, 288)]),
+    ("CNN", 8, [(4, 1, 2, 2), (4,), *[(4, 4, 2, 2), (4,)] * 3, (2, 4), (2,)])])
+def test_architectures_are_the_benchmarks(kind, size, shapes):
+    assert [tuple(p.shape) for p in MODELS[kind].function(size).parameters()] == shapes
+
+
+def test_the_mlp_drops_out_at_64x64_in_training_only():
+    module = MODELS["MLP"].function(64)
+    assert [m.p for m in module.modules() if isinstance(m, nn.Dropout)] == [0.3] * 3
+    x = torch.randn(1, 64, 64)
+    freeze(module)
+    assert (module(x) == module(x)).all()
+
+
+def test_probabilities_are_the_softmax_of_the_logits_in_double():
+    module = freeze(MODELS["MLP"].function(8))
+    x = np.random.default_rng(0).standard_normal((2500, 8, 8)).astype(np.float32)  # more than one batch
+    found = models.Model("MLP", module, 1.0).predict_proba(x)
+    assert found.shape == (2500, 2) and found.dtype == np.float64
+    np.testing.assert_allclose(found.sum(1), 1, atol=1e-12)
+    logits = copy.deepcopy(module).double()(torch.from_numpy(x).double())
+    np.testing.assert_allclose(found, logits.softmax(1).numpy(), atol=1e-14)
+
+
+# Training -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_training_is_reproducible_by_seed_and_touches_no_global_generator(kind, short):
+    before, data = torch.get_rng_state(), few()
+    one, same, other = (models.train(kind, data, seed=s) for s in (5, 5, 6))
+    assert (torch.get_rng_state() == before).all()
+    assert (flat(one.module) == flat(same.module)).all() and one.accuracy == same.accuracy
+    assert (flat(one.module) != flat(other.module)).any()
+    assert not one.module.training and not any(p.requires_grad for p in one.module.parameters())
+
+
+@pytest.mark.parametrize("kind", ["LLR", "MLP"])
+def test_easy_data_are_learned(kind):
+    data = few(snr=0.7, samples=2000)
+    trained = models.train(kind, data)
+    assert trained.accuracy > 0.9
+    right = trained.predict_proba(data.test.x).argmax(1) == data.test.y
+    assert trained.accuracy == pytest.approx(right.mean())
+
+
+def test_whitened_images_have_equal_variance_in_all_directions():
+    x = xai_tris("XOR", "CORR", 0.15, size=8, samples=4000).train.x
+    matrix, scale = training.whiten(x)
+    white = (torch.from_numpy(np.array(x)).flatten(1) @ matrix).double()
+    moments = torch.linalg.eigvalsh(white.T @ white / len(white)).numpy()
+    raw = np.linalg.eigvalsh(np.einsum("ni,nj->ij", *[x.reshape(len(x), -1).astype(float)] * 2) / len(x))
+    np.testing.assert_allclose(moments, np.sort(raw / (raw + 1e-3 * raw.mean())), atol=1e-3)
+    assert scale == pytest.approx(float(white[:2000].std()), rel=1e-3)
+
+
+@pytest.mark.parametrize("kind, way", [("LLR", "plain"), ("LLR", "whitened"), ("MLP", "plain"),
+                                       ("MLP", "whitened"), ("CNN", "plain")])
+def test_the_trained_network_on_pixels_is_the_network_on_prepared_images(kind, way):
+    data = few("XOR", "CORR", 0.15)
+    torch.manual_seed(0)
+    run = training._Run(way, MODELS[kind].function(8), data, MODELS[kind])
+    run.epoch(lambda *_: None)
+    inside = MODELS[kind].function(8)
+    inside.load_state_dict(run.kept)
+    x = torch.from_numpy(np.array(data.test.x))
+    if way == "plain":
+        prepared = x / float(data.train.x[:2000].std())
+    else:
+        matrix, scale = training.whiten(data.train.x)
+        prepared = (x.flatten(1) @ matrix / scale).view_as(x)
+    expected, found = freeze(inside)(prepared), run.result()(x)
+    assert torch.allclose(found, expected, atol=1e-4 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize("scenario, background", [("LIN", "WHITE"), ("XOR", "CORR")])
+def test_the_validation_accuracy_reported_is_that_of_the_network_handed_out(scenario, background, short):
+    data = few(scenario, background, 0.15)
+    trained = models.train("MLP", data)
+    right = trained.predict_proba(data.val.x).argmax(1) == data.val.y
+    assert trained.facts["validation"] == pytest.approx(right.mean(), abs=1 / len(data.val))
+
+
+def test_every_epoch_after_the_first_sees_fresh_images(short, monkeypatch):
+    monkeypatch.setattr(training, "LIFTED", 0.0)
+    data, asked = few(), []
+    models.train("LLR", dataclasses.replace(data, fresh=lambda seed: asked.append(seed) or data.train))
+    assert asked == [1]
+
+
+def test_progress_is_told_and_may_stop_the_training(short):
+    told, easy = [], few()
+    models.train("LLR", easy, progress=lambda done, total, text: told.append((done, total, text)))
+    assert all(0 <= done <= total and text for done, total, text in told)
+    assert told[-1][0] == told[-1][1] and "test accuracy" in told[-1][2] and len(told) > 2
+
+    class Stop(Exception):
+        pass
+
+    def stop(done, total, text):
+        if done == 1:
+            raise Stop
+
+    before = torch.get_rng_state()
+    with pytest.raises(Stop):
+        models.train("LLR", easy, progress=stop)
+    assert (torch.get_rng_state() == before).all()
+
+
+# What is shipped ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=name)
+def test_a_record_is_whole_and_its_file_is_the_one_trained(record):
+    assert {*library.ADDRESS, "accuracy", "training", "versions", "origin", "licence", "command"} <= set(record)
+    assert record["origin"] == "shipped" and "python -m core train" in record["command"]
+    if record["file"]:
+        path = library.ASSETS / "models" / record["file"]
+        assert store.sha256(path) == record["sha256"] and path.stat().st_size == record["bytes"]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=name)
+def test_a_model_is_shipped_just_where_it_generalises(record):
+    assert bool(record["file"]) == (record["accuracy"] > 0.9)
+
+
+def test_every_shipped_file_has_its_record_and_all_are_small():
+    files = {p.name: p.stat().st_size for p in (library.ASSETS / "models").iterdir()}
+    assert sorted(files) == sorted(r["file"] for r in SHIPPED)
+    assert sum(files.values()) < 45_000_000
+
+
+@pytest.mark.parametrize("record", [r for r in SHIPPED if r["size"] == 8] + LARGE[:1], ids=name)
+def test_the_stated_accuracy_is_reached_again(record):
+    spec = spec_of(record)
+    test = pipeline.dataset(spec).test
+    right = models.load(spec).predict_proba(test.x).argmax(1) == test.y
+    assert right.mean() == pytest.approx(record["accuracy"], abs=1 / len(test))
+
+
+@pytest.mark.parametrize("record", SHIPPED, ids=name)
+def test_a_shipped_model_loads_frozen(record):
+    model = models.load(spec_of(record))
+    assert model.accuracy == record["accuracy"] and model.digest == record["sha256"]
+    assert not model.module.training and not any(p.requires_grad for p in model.module.parameters())
+    assert {p.dtype for p in model.module.parameters()} == {torch.float32}
+
+
+# Training through the pipeline ----------------------------------------------------------------------
+
+HERE = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, model="LLR", method="gradient")
+
+
+def test_a_model_trained_here_is_kept_found_and_used(empty_cache, short):
+    assert not pipeline.has_model(HERE)
+    record = pipeline.train(HERE)
+    assert pipeline.has_model(HERE) and models.find(HERE) == record and record["origin"] == "trained here"
+    model, test = pipeline.model(HERE), pipeline.dataset(HERE).test
+    assert model.accuracy == record["accuracy"] == (model.predict_proba(test.x).argmax(1) == test.y).mean()
+    assert pipeline.explain(HERE).values.shape == (8, 8)
+    assert not pipeline.has_model(HERE.replace(model_seed=1))
+    assert not any(r["origin"] == "trained here" for r in RECORDS)
+
+
+def test_a_damaged_model_file_is_refused_by_name_and_a_damaged_record_left_out(empty_cache, short):
+    record = pipeline.train(HERE.replace(model_seed=2))
+    file = empty_cache / "models" / record["file"]
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(InputError, match=record["file"]):
+        models.load(HERE.replace(model_seed=2))
+    file.with_suffix(".json").write_text("{")
+    assert models.find(HERE.replace(model_seed=2)) is None
+    assert models.records() == RECORDS
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "{}", '{"file": "x"}'])
+def test_a_foreign_record_is_left_out(empty_cache, content):
+    (empty_cache / "models").mkdir(parents=True)
+    (empty_cache / "models" / "foreign.json").write_text(content)
+    assert models.find(HERE) is None
+    assert pipeline.known_models(HERE) == []
+
+
+def test_a_file_of_another_network_is_refused_by_name(empty_cache, short):
+    spec = HERE.replace(model_seed=3)
+    record = pipeline.train(spec)
+    file = empty_cache / "models" / record["file"]
+    save_file({"1.weight": torch.zeros(3, 64)}, file)
+    changed = {**record, "sha256": store.sha256(file)}
+    file.with_suffix(".json").write_text(json.dumps(changed))
+    with pytest.raises(InputError, match=record["file"]):
+        models.load(spec)
+
+
+def test_without_a_model_the_error_is_the_command_that_trains_it():
+    spec = HERE.replace(snr=0.37, model="MLP", data_seed=4)
+    with pytest.raises(InputError) as error:
+        models.load(spec)
+    command = str(error.value)[str(error.value).index("python -m core train"):].split()
+    from core.__main__ import parser, read_spec
+
+    read = read_spec(parser().parse_args(command[3:]))
+    assert library.address(read) == library.address(spec)

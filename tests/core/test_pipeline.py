@@ -1,0 +1,209 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from core import METHODS, METRICS, InputError, NotApplicable, Score, Spec, explain, pipeline, score, store
+from core.models import training
+
+LIME = {"method": "lime", "options": {"samples": 50}}
+
+
+def same(one, other):
+    return one.spec == other.spec and all(getattr(one, name).tobytes() == getattr(other, name).tobytes()
+                                          for name in ("values", "image", "mask", "probabilities"))
+
+
+def results(folder):
+    return sorted((folder / "results").iterdir()) if (folder / "results").exists() else []
+
+
+def test_an_attribution_holds_what_is_needed_to_score_and_draw_it(spec):
+    found, test = explain(spec), pipeline.dataset(spec).test
+    assert found.values.shape == found.image.shape == found.mask.shape == (8, 8)
+    assert found.values.dtype == np.float64 and found.mask.dtype == bool
+    np.testing.assert_array_equal(found.image, test.x[0])
+    assert found.label == test.y[0]
+    assert found.probabilities.sum() == pytest.approx(1) and found.target == found.predicted
+    assert found.signed == METHODS["gradient"].signed and found.seconds > 0
+    assert dict(explain(spec.replace(**LIME)).spec.options)["samples"] == 50
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_through_the_door_and_comes_back_from_disk(spec, method, empty_cache):
+    wanted = spec.replace(method=method, image=1)
+    first = explain(wanted)
+    (file,) = results(empty_cache)
+    stamp = file.stat().st_mtime_ns
+    again = explain(wanted)
+    assert file.stat().st_mtime_ns == stamp  # read, not computed
+    assert same(first, again) and again.facts == first.facts and again.notes == first.notes
+    assert again.seconds == first.seconds
+    shutil.rmtree(empty_cache)
+    assert same(first, explain(wanted))
+
+
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-5], lambda b: b"hello",
+                                    lambda b: b[:80] + bytes([b[80] ^ 1]) + b[81:]],
+                         ids=["empty", "cut off", "foreign", "one bit"])
+def test_a_damaged_result_is_computed_again(spec, empty_cache, damage):
+    first = explain(spec.replace(**LIME))
+    (file,) = results(empty_cache)
+    file.write_bytes(damage(file.read_bytes()))
+    assert same(first, explain(spec.replace(**LIME)))
+    assert store.load(file) is not None  # and kept again
+
+
+def test_the_same_spec_gives_the_same_bytes_in_another_process(spec, python, tmp_path, monkeypatch):
+    wanted = [spec.replace(method=m, options=o, image=2) for m, o in [
+        ("lime", {}), ("gradientshap", {}), ("kernelshap", {}), ("integrated_gradients", {}),
+        ("patternlocal", {"surrogate": "lime"})]]
+    here = [[explain(s).values.tobytes().hex(), score(explain(s)).values] for s in wanted]
+    monkeypatch.setenv("ATTRIBUTION_LAB_HOME", str(tmp_path / "other"))
+    code = ("import json, sys; from core import *\n"
+            "found = [explain(Spec.from_dict(d)) for d in json.loads(sys.argv[1])]\n"
+            "print(json.dumps([[a.values.tobytes().hex(), score(a).values] for a in found]))")
+    run = python("-c", code, json.dumps([s.to_dict() for s in wanted]))
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == here
+
+
+def test_a_method_seed_changes_neither_data_nor_model(spec):
+    one, other = (explain(spec.replace(method="random", seed=s)) for s in (1, 2))
+    assert (one.values != other.values).all()
+    assert (one.image == other.image).all() and (one.probabilities == other.probabilities).all()
+
+
+def test_the_reading_of_the_truth_changes_the_mask_but_neither_map_nor_cache(spec, empty_cache):
+    union, shown = (explain(spec.replace(truth=t)) for t in ("union", "shown"))
+    assert (union.values == shown.values).all() and len(results(empty_cache)) == 1
+    data = pipeline.dataset(spec)
+    np.testing.assert_array_equal(union.mask, data.union)
+    np.testing.assert_array_equal(shown.mask, data.test.shown[0])
+
+
+def test_the_true_class_is_explained_on_request(spec):
+    wrong = pipeline.choose(spec.replace(split="train"), correct=False)
+    test = pipeline.dataset(spec).test
+    for target in ("predicted", "true"):
+        found = explain(spec.replace(target=target, image=0))
+        assert found.target == (test.y[0] if target == "true" else found.predicted)
+    for image in wrong[:1]:
+        found = explain(spec.replace(split="train", image=image, target="true"))
+        assert found.target == found.label != found.predicted
+
+
+def test_margin_and_probability_differ_by_the_slope_of_the_softmax(spec):
+    margin, probability = (explain(spec.replace(output=o)) for o in ("margin", "probability"))
+    p = margin.probabilities[margin.target]
+    np.testing.assert_allclose(probability.values, p * (1 - p) * margin.values, rtol=1e-2, atol=1e-7)
+
+
+@pytest.mark.parametrize("changes, text", [
+    ({"image": 1000}, "0 to 999"), ({"image": 10**9}, "0 to 999"),
+    ({"method": "gradeint"}, "Did you mean gradient"),
+    ({"model": "RNN"}, "MLP"), ({"dataset": "mnist99"}, "xai-tris"), ({"scenario": "FOO"}, "XOR"),
+    ({"background": "FOO"}, "CORR"), ({"snr": 1.5}, "snr"), ({"size": 9}, "size"), ({"samples": 401}, "samples"),
+    ({"options": {"stepps": 3}}, "stepps"), ({"method": "lime", "options": {"samples": 1}}, "samples"),
+    ({"snr": 0.33}, "python -m core train"), ({"model": "LLR"}, "python -m core train")], ids=repr)
+def test_what_does_not_exist_is_an_input_error_that_says_what_would_work(spec, changes, text):
+    with pytest.raises(InputError, match=text):
+        explain(spec.replace(**changes))
+
+
+def test_a_method_that_does_not_apply_says_so_each_time_but_is_tried_once(spec, register, empty_cache):
+    tries = []
+
+    def never(context):
+        tries.append(1)
+        raise NotApplicable("for this reason")
+
+    register(METHODS, "test-never", never)
+    for _ in range(3):
+        with pytest.raises(NotApplicable, match="for this reason"):
+            explain(spec.replace(method="test-never"))
+    assert len(tries) == 1
+
+
+@pytest.mark.parametrize("values", [np.full((8, 8), np.nan), np.zeros((1, 8, 8)), np.zeros(64)])
+def test_a_method_that_returns_nonsense_is_a_bug_and_not_kept(spec, register, empty_cache, values):
+    register(METHODS, "test-nonsense", lambda context: values)
+    with pytest.raises(AssertionError, match="test-nonsense"):
+        explain(spec.replace(method="test-nonsense"))
+    assert not results(empty_cache)
+
+
+def test_without_room_on_disk_results_still_come_and_the_trouble_is_told(spec, monkeypatch, empty_cache):
+    kept = explain(spec), score(explain(spec))
+    shutil.rmtree(empty_cache)
+    empty_cache.write_text("a file where the folder should be")
+    found = explain(spec)
+    assert same(found, kept[0]) and score(found).values == kept[1].values
+    assert str(empty_cache) in pipeline.trouble()
+    empty_cache.unlink()
+    explain(spec)
+    assert pipeline.trouble() is None
+
+
+def test_images_are_chosen_by_number_label_and_prediction(spec):
+    spec = spec.replace(split="val")
+    labels = pipeline.dataset(spec).val.y
+    right = pipeline.split_predictions(spec).argmax(1) == labels
+    everything = pipeline.choose(spec)
+    assert everything == list(range(len(labels)))
+    assert pipeline.choose(spec, 5, 9) == [5, 6, 7, 8]
+    assert pipeline.choose(spec, 0, 50, label=1) == [i for i in range(50) if labels[i] == 1]
+    assert pipeline.choose(spec, correct=True) == np.flatnonzero(right).tolist()
+    assert sorted(pipeline.choose(spec, correct=True) + pipeline.choose(spec, correct=False)) == everything
+
+
+@pytest.mark.parametrize("first, last", [(-1, 3), (3, 3), (5, 2), (0, 1001), (1000, None)])
+def test_images_outside_the_split_are_an_input_error(spec, first, last):
+    with pytest.raises(InputError, match="0:1000"):
+        pipeline.choose(spec, first, last)
+
+
+def test_a_summary_counts_what_is_undefined_and_averages_the_rest():
+    nan = float("nan")
+    scores = [Score({"emd": v}) for v in (1.0, nan, 3.0)]
+    assert pipeline.summary(scores, "emd") == {"mean": 2.0, "std": 1.0, "n": 2, "undefined": 1}
+    assert pipeline.summary(scores[1:2], "emd") == {"mean": None, "std": None, "n": 0, "undefined": 1}
+    assert pipeline.summary([], "emd") == {"mean": None, "std": None, "n": 0, "undefined": 0}
+
+
+def test_options_in_any_spelling_are_one_spec_and_one_result(spec, empty_cache):
+    spellings = [{"samples": 50}, {"samples": "50"}, {"samples": 50.0}, {"samples": 50, "ridge": "0.01"},
+                 {"ridge": 0.01, "samples": 50}]
+    checked = {pipeline.check(spec.replace(method="lime", options=o)) for o in spellings}
+    assert len(checked) == 1
+    for options in spellings:
+        explain(spec.replace(method="lime", options=options))
+    assert len(results(empty_cache)) == 1
+
+
+def test_a_checked_spec_survives_json(spec):
+    for method in METHODS:
+        checked = pipeline.check(spec.replace(method=method))
+        assert pipeline.check(Spec.from_dict(json.loads(json.dumps(checked.to_dict())))) == checked
+
+
+def test_scores_of_two_readings_of_the_truth_are_kept_apart(monkeypatch):
+    monkeypatch.setattr(training, "EPOCHS", 1)
+    spec = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, model="LLR", method="input")
+    pipeline.train(spec)
+    union, shown = (score(explain(spec.replace(truth=t))) for t in ("union", "shown"))
+    assert set(union.values) == set(METRICS)
+    assert union.ime < shown.ime and union.emd != shown.emd
+
+
+def test_lime_with_its_defaults_finds_something(spec):
+    found = explain(spec.replace(method="lime"))
+    assert np.abs(found.values).max() > 0 and not np.isnan(score(found).emd)
+
+
+def test_patternlocal_marks_the_shapes_better_than_chance(spec):
+    images = pipeline.choose(spec, 0, 10, correct=True)
+    ime = {m: np.mean([score(explain(spec.replace(method=m, image=i)), ["ime"]).ime for i in images])
+           for m in ("patternlocal", "random")}
+    assert ime["patternlocal"] < ime["random"] - 0.1

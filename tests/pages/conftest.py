@@ -1,0 +1,94 @@
+"""What the page tests share: the app without a browser, and how to read Compare's panels."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest, app_test
+
+APP = Path(__file__).parents[2] / "app.py"
+SMALL = {"size": "8", "snr": "0.15"}  # the shipped 8x8 model: every run takes well under a second
+
+
+@pytest.fixture(autouse=True)
+def empty_caches():
+    """Streamlit's caches outlive an AppTest."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def open_server(monkeypatch):
+    """A server on which st.navigation has run, as for all but its very first request.
+
+    AppTest forgets that before every run; the guard of each page would then rerun it and lose what a
+    clicked button says. The first request is tested in a browser.
+    """
+
+    class Remembering(PagesManager):
+        pass
+
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
+    monkeypatch.setattr(app_test, "PagesManager", Remembering)
+
+
+class App(AppTest):
+    """The app as a reader of Compare sees it."""
+
+    def link(self, **choices: object) -> App:
+        """Opens an address; 8x8 data unless it says otherwise."""
+        self.query_params.update({name: str(value) for name, value in (SMALL | choices).items()})
+        return self.run()
+
+    def press(self, label: str) -> App:
+        return next(b for b in self.button if b.label == label).click().run()
+
+    @property
+    def panels(self) -> dict[str, dict]:
+        """For each drawn method: ``map (h,w)``, ``hover (h,w,k)`` and the texts under the map."""
+        found: dict[str, dict] = {}
+        charts = 0
+        for element in self.main:
+            if element.type == "plotly_chart":
+                charts += 1
+                figure = json.loads(element.proto.spec)
+                found[element.key if charts <= 2 else element.key.removeprefix("chart.")] = panel = {
+                    "map": _array(figure["data"][0]["z"]), "hover": _array(figure["data"][0].get("customdata")),
+                    "traces": len(figure["data"]), "text": ""}
+            elif element.type == "html" and found and "al-title" not in element.value:
+                panel["text"] += html.unescape(re.sub(r"<[^>]+>", "\n", element.value)) + "\n"
+        return dict(list(found.items())[2:])  # the image and the ground truth stand first
+
+    def score(self, method: str, metric: str) -> str:
+        """What stands behind a metric's name under a method's map."""
+        return re.search(rf"^{metric} (.*)$", self.panels[method]["text"], re.M)[1]
+
+    def complete(self) -> App:
+        """Runs until no score is pending, as the page's own timer does in a browser."""
+        for _ in range(200):
+            if not any("…" in panel["text"] for panel in self.panels.values()):
+                return self
+            self.run()
+        raise AssertionError("scores are still pending after 200 runs")
+
+
+def _array(content) -> np.ndarray | None:
+    """A plotly figure's array, packed or as lists."""
+    if isinstance(content, dict):
+        import base64
+
+        shape = [int(n) for n in str(content.get("shape", "-1")).split(",")]
+        return np.frombuffer(base64.b64decode(content["bdata"]), content["dtype"]).reshape(shape)
+    return None if content is None else np.array(content)
+
+
+@pytest.fixture
+def app() -> App:
+    return App(str(APP), default_timeout=120)
