@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import torch
 from torch import nn
@@ -10,6 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from core.methods.context import BATCH, Context
 from core.registry import METHODS, Option
 from core.types import NotApplicable
+
+# Captum says at every call that it hooks the model; it is given a private copy for just that.
+warnings.filterwarnings("ignore", "Setting (forward, )?backward hooks", UserWarning)
 
 BASELINE = Option("baseline", "The image that stands for an absent feature.", choices=("zero", "mean"))
 NOISE = Option("noise", "Standard deviation of the noise as a share of the data's range.", low=0.0, high=1.0)

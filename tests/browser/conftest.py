@@ -105,8 +105,8 @@ class Screen:
             .map(panel => [panel.className.match(/st-key-panel-(\\w+)/)[1],
                            panel.querySelector('.al-scores').innerText]))""")
 
-    def ready(self, *, but: dict[str, str] | None = None, wait: int = WAIT) -> Screen:
-        """Waits for all maps with complete scores; with ``but``, for scores that differ from those."""
+    def ready(self, wait: int = WAIT) -> Screen:
+        """Waits for all maps with complete scores."""
         self.page.wait_for_function("""() => {
             const texts = [...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-key-panel-of-])')]
                 .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText);
@@ -115,13 +115,14 @@ class Screen:
                 && charts.every(chart => chart.querySelector('.js-plotly-plot')?.calcdata)
                 && document.querySelector('[data-test-script-state=notRunning]')
                 && !document.querySelector('[data-stale=true]') }""", timeout=wait)
-        if but is not None and self.scores() == but:
-            self.page.wait_for_function("""(old) => {
-                const now = [...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-key-panel-of-]) .al-scores')]
-                    .map(e => e.innerText).join('|');
-                return now && now !== old }""", arg="|".join(but.values()), timeout=WAIT)
-            return self.ready()
         return self
+
+    def wait_for_scores(self, expected: dict[str, str]) -> None:
+        """Waits until just these scores stand under the maps."""
+        until = time.monotonic() + WAIT / 1000
+        while self.scores() != expected:
+            assert time.monotonic() < until, f"{self.scores()} instead of {expected}"
+            self.page.wait_for_timeout(50)
 
     def wait_for_map(self, name: str, expected) -> None:
         """Waits until a panel draws these numbers ``(h,w)``, whatever the colour scale divides them by."""

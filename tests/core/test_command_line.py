@@ -158,10 +158,14 @@ def test_what_a_method_says_of_itself_is_sound_json(run, register):
     assert status == 0 and strict(out)["images"][0]["facts"]["fit"] is None
 
 
-def test_a_method_that_does_not_apply_ends_with_its_reason(run):
-    status, out, err = run("score", *SMALL, "--method", "patternlocal", "--option", "kernel=triangular",
-                           "--option", "bandwidth=0.05", "--json")
+def test_a_method_that_does_not_apply_ends_with_its_reason_and_counts_as_undefined(run):
+    flags = [*SMALL, "--method", "patternlocal", "--option", "kernel=triangular", "--option", "bandwidth=0.05",
+             "--json"]
+    status, out, err = run("explain", *flags)
     assert status == 1 and not out and "neighbourhood" in err
+    status, out, err = run("score", *flags)
+    assert status == 0 and "neighbourhood" in err
+    assert strict(out)["emd"] == {"mean": None, "std": None, "n": 0, "undefined": 1}
 
 
 def test_train_prints_its_record_and_tells_progress_beside_it(run, empty_cache, monkeypatch):
