@@ -132,7 +132,7 @@ def _spread(found: Sequence[Result], view: View) -> None:
                                      mask=attributions[0].mask if view.outline else None),
                       f"spread.{method}", f"Standard deviation of {METHODS[method].label} over {SEEDS} seeds")
                 share = float(deviation.mean() / (np.abs(values.mean(0)).mean() or 1.0))
-                _say("The same for every seed: nothing random is used with these options." if not deviation.any() else
+                _say("The same for every seed: nothing random is used with these options." if not np.ptp(values, axis=0).any() else
                      f"Per pixel over {SEEDS} seeds, as a share of the mean map's largest value. On average "
                      f"{share:.1f} times the mean map's own size.")
     if _score_table(maps, draw=False):
