@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from core import pipeline, store
+from core.models.training import WAYS
 from core.registry import DATASETS, METHODS, METRICS, MODELS
 from core.types import SPEC_CHOICES, InputError, NotApplicable, Score, Spec
 
@@ -42,6 +43,8 @@ def parser() -> argparse.ArgumentParser:
 
     command = _command(commands, "train", train, "train the model of a Spec and keep it on this machine")
     _spec_flags(command)
+    command.add_argument("--training", choices=WAYS, default="auto", help="plain, on whitened images, or whichever "
+                         "starts to learn (auto)")
     command.add_argument("--shipped", action="store_true", help="keep it in assets, as a part of this program")
 
     command = _command(commands, "explain", explain, "maps of one method for some images")
@@ -143,7 +146,7 @@ def list_all(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    record = pipeline.train(read_spec(options), progress, shipped=options.shipped)
+    record = pipeline.train(read_spec(options), progress, shipped=options.shipped, way=options.training)
     if options.json:
         print(json.dumps(record))
     else:

@@ -18,9 +18,10 @@ from torch.nn.functional import cross_entropy
 from core.models.model import Model, freeze
 from core.registry import MODELS
 from core.registry import Model as Entry
-from core.types import Dataset, Split
+from core.types import Dataset, Split, one_of
 
 Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
+WAYS = ("auto", "plain", "whitened")
 EPOCHS = 80
 PATIENCE = 10  # epochs without a better validation accuracy or loss
 TRIAL = 3  # epochs plain training gets by itself
@@ -30,24 +31,26 @@ BATCH = 64
 WHITEN = 1e-3  # share of the mean eigenvalue added before the inverse square root
 
 
-def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | None = None) -> Model:
+def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | None = None,
+          way: str = "auto") -> Model:
     """A model of ``kind`` trained on ``dataset``; the better of plain and whitened training.
 
     Plain training gets a short trial; when it does not lift off, both take turns until one does, and that
     one goes on until it stops improving.
     ``accuracy`` is on the test split. Every epoch after the first sees fresh images where the data set
-    can draw them. Reproducible by ``seed``.
+    can draw them. Reproducible by ``seed``. ``way``: "plain" or "whitened" where it is known which one works.
     """
+    one_of("training", way, WAYS)
     entry = MODELS[kind]
     size = dataset.train.x.shape[-1]
     tell = progress or (lambda done, total, text: None)
     tell(0, EPOCHS, "preparing")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        runs = [_Run("plain", entry.function(size), dataset, entry)]
+        runs = [_Run("plain" if way == "auto" else way, entry.function(size), dataset, entry)]
         while runs[0].epochs < TRIAL and not runs[0].finished:
             runs[0].epoch(tell)
-        if entry.whitening and runs[0].best[0] < LIFTED:
+        if way == "auto" and entry.whitening and runs[0].best[0] < LIFTED:
             tell(runs[0].epochs, EPOCHS, "whitening the images")
             torch.manual_seed(seed)
             runs.append(_Run("whitened", entry.function(size), dataset, entry))
@@ -59,7 +62,7 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
     module = run.result()
     reached, _ = accuracy(module, dataset.test.x, dataset.test.y)
     tell(EPOCHS, EPOCHS, f"test accuracy {reached:.3f}")
-    return Model(kind, module, reached, {"training": run.way, "validation": run.best[0], "epochs": run.epochs})
+    return Model(kind, module, reached, {"training": run.way, "way": way, "validation": run.best[0], "epochs": run.epochs})
 
 
 def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:
