@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from core import datasets, models, store
-from core.methods import pattern
+import core.methods  # noqa: F401  (registers)
+import core.metrics  # noqa: F401  (registers)
+from core import models, store
+from core.methods import patternlocal
 from core.methods.context import Context, Training
 from core.registry import DATASETS, METHODS, METRICS, MODELS
 from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Steps
-
-import core.methods  # noqa: F401  (registers)
-import core.metrics  # noqa: F401  (registers)
 
 LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "POT")
 DATA = ("scenario", "background", "snr", "size", "samples")  # a Spec's fields that are a data set's options
@@ -160,7 +159,7 @@ def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
     """
     attribution = explain(spec)
     context = _context(attribution.spec, model(spec), attribution.image, attribution.target)
-    found = pattern.steps(context, **dict(attribution.spec.options))
+    found = patternlocal.steps(context, **dict(attribution.spec.options))
     order = np.argsort(-found.neighbours, kind="stable")
     train, seen = dataset(spec).train, order[:min(compared, np.count_nonzero(found.neighbours))]
     return dataclasses.replace(found, nearest=order[:nearest], images=train.x[order[:nearest]],

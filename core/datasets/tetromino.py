@@ -132,11 +132,11 @@ def generate(scenario: str, background: str, snr: float, size: int, samples: int
 def _patterns(scenario: str, layout: Layout, size: int, kind: np.ndarray,
               rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The distinct blurred shape images (p,h,w), and which one each sample shows (n,)."""
-    t, l = fixed_shapes(size)
+    t_and_l = fixed_shapes(size)
     if scenario in ("LIN", "MULT"):
-        return np.stack([t, l]), kind % 2
-    if scenario == "XOR":
-        return np.stack([t + l, t - l, -t - l, l - t]), kind
+        return t_and_l, kind % 2
+    if scenario == "XOR":  # signs of T and L by kind; equal signs are class 0
+        return np.einsum("ks,shw->khw", np.float32([[1, 1], [1, -1], [-1, -1], [-1, 1]]), t_and_l), kind
     turned = [_ink(np.rot90(shape, turns), layout.rigid_block) for shape in SHAPES for turns in range(4)]
     group = kind % 2 * 4 + rng.integers(0, 4, len(kind))
     room = np.array([np.subtract((size, size), ink.shape) + 1 for ink in turned])[group]

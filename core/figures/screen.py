@@ -50,8 +50,8 @@ def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int =
     for i, (image, label) in enumerate(zip(images, labels)):
         top, left = i // across * (rows + line), i % across * (columns + gap)
         sheet[top:top + rows, left:left + columns] = image / (np.abs(image).max() or 1.0)
-        notes.append({"x": left + columns / 2 - 0.5, "y": top + rows + line / 2 - 0.5, "text": label, "showarrow": False,
-                      "font": {"size": 11, "color": theme.text}})
+        notes.append({"x": left + columns / 2 - 0.5, "y": top + rows + line / 2 - 0.5, "text": label,
+                      "showarrow": False, "font": {"size": 11, "color": theme.text}})
     figure = heatmap(sheet, 1.0, theme.image, theme, signed=True)
     figure.update_traces(hoverinfo="skip", hovertemplate=None)
     return figure.update_layout(annotations=notes)
@@ -59,14 +59,16 @@ def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int =
 
 def scatter(x: np.ndarray, y: np.ndarray, x_label: str, y_label: str, theme: Theme) -> go.Figure:
     """Points (n,) against each other, with light axes through zero."""
-    figure = go.Figure(go.Scatter(x=x, y=y, mode="markers", marker={"size": 4, "color": theme.outline, "opacity": 0.5},
+    figure = go.Figure(go.Scatter(x=x, y=y, mode="markers",
+                                  marker={"size": 4, "color": theme.outline, "opacity": 0.5},
                                     hovertemplate=f"{x_label} %{{x:.3g}}<br>{y_label} %{{y:.3g}}<extra></extra>"))
     axis = {"zeroline": True, "zerolinecolor": "rgba(128,128,128,.5)", "showgrid": False, "fixedrange": True,
             "tickfont": {"size": 10, "color": theme.text}, "nticks": 4}
     return figure.update_layout(
         margin={"l": 42, "r": 4, "t": 4, "b": 34}, paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
         showlegend=False, dragmode=False, font={"size": 11, "color": theme.text},
-        xaxis={**axis, "title": {"text": x_label, "standoff": 4}}, yaxis={**axis, "title": {"text": y_label, "standoff": 2}})
+        xaxis={**axis, "title": {"text": x_label, "standoff": 4}},
+        yaxis={**axis, "title": {"text": y_label, "standoff": 2}})
 
 
 def _lines(segments: list, colour: str, width: float) -> go.Scatter:

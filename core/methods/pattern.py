@@ -1,27 +1,15 @@
-"""PatternLocal: a local linear surrogate turned into a pattern, so that suppressors drop out.
+"""Patterns: what moves together with a linear surrogate's output, so that suppressors drop out.
 
-"Minimizing False-Positive Attributions in Explanations of Non-Linear Models", equations 6 and 7. The
-global Pattern is Haufe et al. 2014 (NeuroImage 87), equation 4 there.
+PatternLocal's second half, "Minimizing False-Positive Attributions in Explanations of Non-Linear Models",
+equations 6 and 7; the global Pattern is Haufe et al. 2014 (NeuroImage 87).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from core.methods import simplify
-from core.methods import surrogate as surrogates
-from core.methods.context import Context
-from core.methods.gradient import NOISE, smoothgrad
-from core.methods.simplify import Simplification
-from core.methods.surrogate import Surrogate
-from core.registry import METHODS, Option
-from core.types import InputError, NotApplicable, Steps, one_of
+from core.types import InputError, NotApplicable, one_of
 
 DIRECT = 2000  # rows or columns up to which the left side of equation 7 is solved directly
 KERNELS = {
@@ -34,115 +22,6 @@ KERNELS = {
     "cosine": lambda u: np.where(u <= 1, np.cos(np.pi * np.minimum(u, 1) / 2), 0),
     "logistic": lambda u: 1 / (np.exp(np.minimum(u, 500)) + 2 + np.exp(-u)),
 }
-
-
-OPTIONS = (
-    Option("surrogate", "Whose weights become a pattern.", choices=("gradient", "smoothgrad", "lime", "kernelshap")),
-    *simplify.OPTIONS,
-    *(replace(o, default="data") if o.name == "sampling" else
-      replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.OPTIONS),
-    replace(NOISE, default=0.1, when=(("surrogate", ("smoothgrad",)),)),
-    Option("share", "Share of the training images in the neighbourhood, the nearest first.", low=0.001, high=1.0,
-           log=True),
-    Option("count", "Number of training images in the neighbourhood; 0 takes the share.", low=0, high=1_000_000),
-    Option("kernel", "How a neighbour's weight falls with its distance.", choices=tuple(KERNELS)),
-    Option("bandwidth", "Kernel width in units of the neighbours' median distance.", low=0.05, high=10.0, log=True),
-    Option("project", "Centre the neighbourhood on the nearest point of the surrogate's decision plane."),
-    Option("solver", "covariance: the right side of equation 7. eq7-left: its left side, which is not equal (a "
-           "weak penalty gives the surrogate's weights back); for comparison only.",
-           choices=("covariance", "eq7-left")),
-    Option("regression", "Penalty Q of equation 6: l2 scales the whole map, so it changes no picture and no "
-           "score; l1 makes small values zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),)),
-    Option("strength", "Of that penalty. l2: relative to the surrogate output's variance. l1: share of the strength "
-           "that empties the map. eq7-left: relative to the features' mean square.", low=0.0, high=1.0),
-    Option("shrinkage", "0: the pattern; 1: back to the surrogate's weights.", low=0.0, high=1.0,
-           when=(("solver", ("covariance",)),)),
-)
-
-
-@METHODS.register(
-    "pattern", label="Pattern (global)", group="pattern",
-    summary="Which pixels move together with the local weights' output over all training images alike.",
-    misleads="It explains this image's weights by the whole data set: where shapes move, they blur into one.",
-    reference="Haufe et al. 2014, NeuroImage 87, 96-110; PatternLocal, equation 4")
-def pattern(context: Context) -> np.ndarray:
-    weights = context.gradients(context.image[None]).ravel()
-    if not weights.any():
-        raise NotApplicable("The gradient is zero everywhere, so it has no output to follow.")
-    data = context.training.x
-    p = np.full((1, len(data)), 1 / len(data))
-    must_apply(p, output_variance(data, weights[None], p))
-    return covariance_patterns(data, weights[None], p)[0].reshape(context.shape)
-
-
-@METHODS.register(
-    "patternlocal", label="PatternLocal", group="pattern", seeded=True, options=OPTIONS,
-    summary="Turns the local weights into a pattern: which pixels move together with the surrogate's output "
-            "among training images near this one. Pixels used only to cancel noise drop out.",
-    misleads="It needs training images like this one: where shapes move (RIGID) few neighbours share the shape.",
-    reference="PatternLocal, equations 6 and 7")
-def patternlocal(context: Context, *, surrogate: str = "gradient", share: float = 1.0, count: int = 0,
-                 kernel: str = "gaussian", bandwidth: float = 1.0, project: bool = False,
-                 solver: str = "covariance", regression: str = "l2", strength: float = 0.0,
-                 shrinkage: float = 0.0, **settings) -> np.ndarray:
-    return steps(context, surrogate=surrogate, share=share, count=count, kernel=kernel, bandwidth=bandwidth,
-                 project=project, solver=solver, regression=regression, strength=strength, shrinkage=shrinkage,
-                 **settings).pattern
-
-
-def steps(context: Context, *, surrogate: str, share: float, count: int, kernel: str, bandwidth: float,
-          project: bool, solver: str, regression: str, strength: float, shrinkage: float, **settings) -> Steps:
-    """PatternLocal with everything it passes through; the options are those of the method."""
-    h, settings = surrogates.split_off_simplification(context, settings)
-    found = fit_surrogate(context, h, surrogate, settings)
-    if not found.weights.any():
-        raise NotApplicable("The surrogate's weights are all zero, so it has no output to follow.")
-    data = surrogates.features(context, h)
-    if count > len(data):
-        raise NotApplicable(f"count is {count:,}, and there are {len(data):,} training images.")
-    here = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
-    center = here
-    if project:
-        threshold = 0.5 if context.output == "probability" else 0.0
-        center = here - (found.output - threshold) * found.weights / (found.weights @ found.weights)
-    squares = context.training.squares if data is context.training.x else None
-    distance = distances(data, center[None], squares)
-    p = neighbourhoods(distance, share, count or None, kernel, bandwidth)
-    must_apply(p, output_variance(data, found.weights[None], p))
-    scale = 1.0
-    if solver == "eq7-left":
-        strength = max(strength, 1e-9)
-        scale = float(p[0] @ np.square(data).mean(1, dtype=np.float64))
-    elif regression == "l1" or strength:
-        scale = penalty_scale(data, found.weights, p, regression)
-    values = patterns(data, found.weights[None], p, penalty=regression, strength=strength * scale,
-                      shrinkage=shrinkage, solver=solver)[0]
-    context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
-    if not values.any():
-        context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
-    outputs = data @ found.weights.astype(data.dtype)
-    return Steps(weights=h.paint(found.weights).reshape(context.shape), pattern=h.paint(values).reshape(context.shape),
-                 neighbours=p[0], distances=distance[0], fit=found.fit,
-                 outputs=found.output + (outputs.astype(np.float64) - here @ found.weights))
-
-
-def fit_surrogate(context: Context, h: Simplification, surrogate: str, settings: Mapping[str, Any]) -> Surrogate:
-    """The named surrogate with weights per unit of h."""
-    settings = dict(settings)
-    noise = settings.pop("noise")
-    if surrogate in ("gradient", "smoothgrad"):
-        pixels = smoothgrad(context, samples=min(settings["samples"], 50), noise=noise).ravel() \
-            if surrogate == "smoothgrad" else context.gradients(context.image[None]).ravel()
-        output = float(context.outputs(context.image[None])[0])
-        return Surrogate(h.pull(pixels), math.nan, math.nan, output)
-    if surrogate == "kernelshap":
-        found = surrogates.fit_kernelshap(context, h, samples=settings["samples"], reference=settings["reference"])
-    else:
-        found = surrogates.fit_lime(context, h, **settings)
-    surrogates.report(context, found, settings["samples"])
-    if surrogate == "kernelshap" or settings["sampling"] == "mask":
-        found = surrogates.per_unit(context, h, found, settings["reference"])
-    return found
 
 
 def local_pattern(weights: np.ndarray, data: np.ndarray, center: np.ndarray, *, share: float = 1.0,
@@ -177,7 +56,8 @@ def _check_numbers(weights: np.ndarray, data: np.ndarray, center: np.ndarray, st
                    bandwidth: float | None) -> None:
     for name, array in (("weights", weights), ("data", data), ("center", center)):
         if not np.isfinite(array).all():
-            raise InputError(f"{name} must be finite numbers; {int((~np.isfinite(array)).sum())} are NaN or infinite.")
+            bad = int((~np.isfinite(array)).sum())
+            raise InputError(f"{name} must be finite numbers; {bad} are NaN or infinite.")
     if not strength >= 0:
         raise InputError(f"strength must be at least 0, not {strength}.")
     if not 0 <= shrinkage <= 1:

@@ -80,7 +80,8 @@ def keep(model: Model, spec: Spec, *, shipped: bool = False) -> dict[str, Any]:
         f"{store.key(address(spec))}.safetensors"
     folder = ASSETS / "models" if shipped else _trained()
     record = {"file": file if keeping else None, "bytes": len(data) if keeping else 0, **facts,
-              "origin": "shipped" if shipped else "trained here", "licence": "MIT", "command": command(spec, model.facts.get("way", "auto"))}
+              "origin": "shipped" if shipped else "trained here", "licence": "MIT",
+              "command": command(spec, model.facts.get("way", "auto"))}
     try:
         if keeping:
             store.write(folder / file, data)

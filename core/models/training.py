@@ -62,7 +62,8 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
     module = run.result()
     reached, _ = accuracy(module, dataset.test.x, dataset.test.y)
     tell(EPOCHS, EPOCHS, f"test accuracy {reached:.3f}")
-    return Model(kind, module, reached, {"training": run.way, "way": way, "validation": run.best[0], "epochs": run.epochs})
+    facts = {"training": run.way, "way": way, "validation": run.best[0], "epochs": run.epochs}
+    return Model(kind, module, reached, facts)
 
 
 def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:

@@ -82,8 +82,8 @@ def _pattern_steps(spec: Spec, view: View) -> None:
         with st.container(width=WIDTH, gap="xsmall"):
             title("4 · Pattern")
             _signed(steps.pattern, view, "steps.pattern", "The pattern")
-            _say("Covariance of each pixel with that output over the neighbourhood: what moves with the answer stays, "
-                 "what only cancels noise drops out.")
+            _say("Covariance of each pixel with that output over the neighbourhood: what moves with the answer "
+                 "stays, what only cancels noise drops out.")
 
 
 def _signed(values: np.ndarray, view: View, key: str, alt: str) -> None:
@@ -132,7 +132,8 @@ def _spread(found: Sequence[Result], view: View) -> None:
                                      mask=attributions[0].mask if view.outline else None),
                       f"spread.{method}", f"Standard deviation of {METHODS[method].label} over {SEEDS} seeds")
                 share = float(deviation.mean() / (np.abs(values.mean(0)).mean() or 1.0))
-                _say("The same for every seed: nothing random is used with these options." if not np.ptp(values, axis=0).any() else
+                same = not np.ptp(values, axis=0).any()
+                _say("The same for every seed: nothing random is used with these options." if same else
                      f"Per pixel over {SEEDS} seeds, as a share of the mean map's largest value. On average "
                      f"{share:.1f} times the mean map's own size.")
     if _score_table(maps, draw=False):

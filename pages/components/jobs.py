@@ -93,8 +93,8 @@ def train_panel(spec: Spec) -> None:
     ready = sorted({r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]})
     where = f"{spec.scenario} {spec.background} at {spec.size} × {spec.size}"
     if record:
-        st.info(f"No {spec.model} for {where} and SNR {spec.snr:g}: training reached {record['accuracy']:.1%} on test "
-                "images. Below 90 % a model has not understood the task, so scores of its explanations mean little.")
+        st.info(f"No {spec.model} for {where} and SNR {spec.snr:g}: training reached {record['accuracy']:.1%} on "
+                "test images. Below 90 % a model has not understood the task, so scores of its explanations mean little.")
     else:
         st.info(f"No {spec.model} has been trained for {where} at SNR {spec.snr:g}."
                 + (f" Ready: {', '.join(f'{s:g}' for s in ready)}." if ready else ""))
@@ -112,8 +112,8 @@ def _watch() -> None:
     if job is None or not job.running:
         st.rerun()
         return
-    st.progress(min(job.done / job.total, 1.0), f"Training {job.spec.model}: {job.done} of at most {job.total} epochs, "
-                f"{job.text}")
+    st.progress(min(job.done / job.total, 1.0),
+                f"Training {job.spec.model}: {job.done} of at most {job.total} epochs, {job.text}")
     if st.button("Cancel", icon=":material/close:"):
         job.cancel()
         del st.session_state["training"]

@@ -111,9 +111,9 @@ def _truth(first: Attribution, view: View) -> None:
         chart(screen.heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
                               signed=False, mask=first.mask, pixel=view.pixel),
                "chart.truth", f"The {int(first.mask.sum())} important pixels.")
-        share = first.mask.mean()
-        st.html(f"<div class='al-scores'>{int(first.mask.sum())} important pixels<br>"
-                f"<span class='al-quiet'>{share:.0%} of the image, so an even map has IME {1 - share:.3f}</span></div>")
+        count, share = int(first.mask.sum()), first.mask.mean()
+        st.html(f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the image, "
+                f"so an even map has IME {1 - share:.3f}</span></div>")
 
 
 def _title(result: Result) -> None:
