@@ -114,7 +114,8 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
         context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
     outputs = data @ found.weights.astype(data.dtype)
     return Steps(weights=h.paint(found.weights).reshape(context.shape),
-                 pattern=h.paint(values).reshape(context.shape), neighbours=p[0], distances=distance[0], fit=found.fit,
+                 pattern=h.paint(values).reshape(context.shape),
+                 neighbours=p[0], distances=distance[0], fit=found.fit,
                  outputs=found.output + (outputs.astype(np.float64) - here @ found.weights))
 
 

@@ -94,7 +94,8 @@ def train_panel(spec: Spec) -> None:
     where = f"{spec.scenario} {spec.background} at {spec.size} × {spec.size}"
     if record:
         st.info(f"No {spec.model} for {where} and SNR {spec.snr:g}: training reached {record['accuracy']:.1%} on "
-                "test images. Below 90 % a model has not understood the task, so scores of its explanations mean little.")
+                "test images. Below 90 % a model has not understood the task, so scores of its explanations mean "
+                "little.")
     else:
         st.info(f"No {spec.model} has been trained for {where} at SNR {spec.snr:g}."
                 + (f" Ready: {', '.join(f'{s:g}' for s in ready)}." if ready else ""))

@@ -112,8 +112,8 @@ def _truth(first: Attribution, view: View) -> None:
                               signed=False, mask=first.mask, pixel=view.pixel),
                "chart.truth", f"The {int(first.mask.sum())} important pixels.")
         count, share = int(first.mask.sum()), first.mask.mean()
-        st.html(f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the image, "
-                f"so an even map has IME {1 - share:.3f}</span></div>")
+        st.html(f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the "
+                f"image, so an even map has IME {1 - share:.3f}</span></div>")
 
 
 def _title(result: Result) -> None:
