@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import core.datasets  # noqa: F401  (registers)
 import core.methods  # noqa: F401  (registers)
 import core.metrics  # noqa: F401  (registers)
 from core import models, store

@@ -119,3 +119,8 @@ print("sound")
 """
     run = python("-c", code)
     assert run.stdout.strip() == "sound", run.stderr
+
+
+def test_importing_core_alone_fills_every_registry(python):
+    done = python("-c", "import core; print([len(r) > 0 for r in (core.DATASETS, core.MODELS, core.METHODS, core.METRICS)])")
+    assert done.stdout.strip() == "[True, True, True, True]", done.stderr
