@@ -12,8 +12,7 @@ from pages.components import choices, closer, comparison, controls, downloads, j
 
 choices.restore()
 st.title("Compare explanations", anchor=False)
-for notice in choices.notices():
-    st.warning(f"The link could not be read in full. {notice}")
+top = st.container()
 controls.data_and_model()
 spec = choices.spec()
 try:
@@ -21,6 +20,8 @@ try:
     image = controls.image_bar(spec) if ready else None
     controls.view_bar()
     choices.write()
+    for notice in choices.notices():
+        top.warning(f"The link could not be followed in full. {notice}")
     if not ready:
         jobs.train_panel(spec)
     elif image is None:

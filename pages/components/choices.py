@@ -39,7 +39,7 @@ def _whole(low: int, high: int) -> Callable[[str, str], int]:
 
 
 def _methods(name: str, text: str) -> list[str]:
-    return [METHODS[part].name for part in text.split(",") if part]
+    return list(dict.fromkeys(METHODS[part].name for part in text.split(",") if part))
 
 
 def _flag(name: str, text: str) -> bool:
@@ -90,15 +90,22 @@ def write() -> None:
     """Puts the choices into the address; called once the page's choices are settled."""
     kept = st.session_state[STATE]
     kept.update({name: st.session_state[name] for name in READERS if name in st.session_state})
-    address = _address(kept)
-    if address != st.session_state.get(WRITTEN) or address != st.query_params.to_dict():
+    address, written = _address(kept), st.session_state.get(WRITTEN)
+    if written not in (None, address):
+        st.session_state.pop(NOTICES, None)
+    if address != written or address != st.query_params.to_dict():
         st.query_params.from_dict(address)
     st.session_state[WRITTEN] = address
 
 
+def tell(notice: str) -> None:
+    """Something in the address that could not be followed."""
+    st.session_state.setdefault(NOTICES, []).append(notice)
+
+
 def notices() -> list[str]:
-    """What could not be read from the address, told once."""
-    return st.session_state.pop(NOTICES, [])
+    """What could not be followed in the address; told until the reader chooses something else."""
+    return st.session_state.get(NOTICES, [])
 
 
 def spec() -> Spec:
@@ -133,7 +140,8 @@ def _address(kept: Mapping[str, Any]) -> dict[str, str]:
 
 def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
     kept.update({name: default for name, (default, _) in READERS.items()}, **{OPTIONS: {}})
-    troubles = []
+    st.session_state.pop(NOTICES, None)
+    st.session_state.pop(WRITTEN, None)
     for name, text in address.items():
         try:
             method, dot, option = name.partition(".")
@@ -145,6 +153,4 @@ def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
             else:
                 raise InputError(f"There is no choice named {name!r}.")
         except InputError as error:
-            troubles.append(str(error))
-    if troubles:
-        st.session_state[NOTICES] = troubles
+            tell(str(error))

@@ -87,10 +87,15 @@ def image_bar(spec: Spec) -> int | None:
     passing = pipeline.choose(spec, **choices.FILTERS[st.session_state.images])
     total = len(pipeline.dataset(spec).test)
     if st.session_state.image >= total:
-        st.warning(f"Image {st.session_state.image} does not exist: the test split has images 0 to {total - 1}.")
+        choices.tell(f"Image {st.session_state.image} does not exist: the test split has images 0 to {total - 1}.")
         st.session_state.image = total - 1
     elif passing and st.session_state.image not in passing:
         st.session_state.image = min(passing, key=lambda i: abs(i - st.session_state.image))
+
+    for name, size in zip(("row", "column"), pipeline.dataset(spec).test.x.shape[1:]):
+        if st.session_state[name] is not None and st.session_state[name] >= size:
+            choices.tell(f"Pixel {name} {st.session_state[name]} lies outside the image, whose {name}s are 0 to {size - 1}.")
+            st.session_state[name] = None
 
     def go(step: int) -> None:
         here = st.session_state.image

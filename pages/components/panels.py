@@ -98,7 +98,7 @@ def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[st
         peak = float(np.abs(first.image).max()) or 1.0
         chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True, hover=hover,
                               mask=first.mask if view.outline else None, pixel=view.pixel, hover_names=names),
-               "chart.input", f"Test image {first.spec.image}, class {first.label}.")
+               "chart.of-input", f"Test image {first.spec.image}, class {first.label}.")
         sure = first.probabilities[first.predicted]
         right = "correct" if first.predicted == first.label else "wrong"
         st.html(f"<div class='al-scores'>Label {first.label}, predicted {first.predicted} ({right})<br>"
@@ -110,7 +110,7 @@ def _truth(first: Attribution, view: View) -> None:
         title("Ground truth")
         chart(screen.heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
                               signed=False, mask=first.mask, pixel=view.pixel),
-               "chart.truth", f"The {int(first.mask.sum())} important pixels.")
+               "chart.of-truth", f"The {int(first.mask.sum())} important pixels.")
         count, share = int(first.mask.sum()), first.mask.mean()
         st.html(f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the "
                 f"image, so an even map has IME {1 - share:.3f}</span></div>")

@@ -51,6 +51,7 @@ def main() -> None:
             for kept in ("results", "scores"):
                 shutil.rmtree(Path(home) / kept, ignore_errors=True)
             for name, value in one_start(browser, link, options.changes):
+                print(f"{name}: {value:.2f}", file=sys.stderr, flush=True)
                 figures.setdefault(name, []).append(value)
         browser.close()
     print(f"median of {options.repeat} starts, {options.size}x{options.size}, {os.cpu_count()} processors, "
@@ -126,8 +127,13 @@ def texts(page: Page) -> list[str]:
 
 
 def wait(page: Page, metric: str, other_than: list[str] | None = None) -> None:
-    """Until all panels have a chart and this metric's number (or a reason), other than earlier ones."""
+    """Until all panels have a chart and this metric's number (or a reason), other than earlier ones.
+
+    An error on the page ends the program with its text.
+    """
     page.wait_for_function(f"""([metric, old]) => {{
+        const error = document.querySelector('[data-testid=stException]');
+        if (error) throw new Error(error.innerText);
         const now = {TEXTS}, number = text => (text.split('\\n').find(line => line.startsWith(metric)) ?? text);
         return now.length && {DRAWN} && now.every(text => !number(text).includes('…'))
             && now.every(text => text.includes(metric) || text.includes('Does not apply'))
