@@ -37,7 +37,7 @@ def _one_pixel(found: Sequence[Result]) -> None:
     rows, columns = first.values.shape
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for name, size in (("row", rows), ("column", columns)):
-            st.number_input(f"Pixel {name}", 0, size - 1, key=name, placeholder="none", width=130)
+            st.number_input(f"Pixel {name}", 0, size - 1, value=None, key=name, placeholder="none", width=130)
         if st.session_state.row is None or st.session_state.column is None:
             st.html("<div class='al-quiet' style='padding-bottom:.7rem'>Enter a row and a column to mark a pixel in "
                     "all panels and read its values.</div>")
