@@ -1,6 +1,10 @@
 """Explanation methods: ``function(context, **options) -> (h,w)``. Order here is the order on screen."""
 
-from core.methods import gradient, surrogate, patternlocal, filters  # noqa: F401, I001  (registers)
+# ruff: noqa: F401, I001
+import core.methods.gradient
+import core.methods.surrogate
+import core.methods.patternlocal
+import core.methods.filters
 from core.registry import METHODS
 
 __all__ = ["METHODS"]

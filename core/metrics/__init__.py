@@ -3,8 +3,9 @@
 Order here is the order on screen.
 """
 
-from core.metrics.mass import ime, precision  # noqa: I001
+# ruff: noqa: I001
 from core.metrics.transport import emd
+from core.metrics.mass import ime, precision
 from core.registry import METRICS
 
 __all__ = ["METRICS", "emd", "ime", "precision"]

@@ -139,16 +139,14 @@ def method_options(method: str) -> None:
                     key=f"{method}.popover"):
         st.markdown(f"**{entry.label}**: {entry.summary}")
         with st.form(f"{method}.form", border=False):
-            values = {o.name: option_widget(f"{method}.{o.name}", o, given[o.name])
+            # The value in use is part of the key: a form never shows what was in use before.
+            values = {o.name: option_widget(f"{method}.{o.name}={given[o.name]}", o, given[o.name])
                       for o in entry.options if o.matters(given)}
             with st.container(horizontal=True):
                 apply = st.form_submit_button("Apply", type="primary")
                 reset = st.form_submit_button("Defaults")
     if apply or reset:
         choices.set_method_options(method, {} if reset else {**given, **values})
-        if reset:
-            for option in entry.options:
-                st.session_state.pop(f"{method}.{option.name}", None)
         st.rerun()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,22 @@ def test_nonsense_in_a_link_is_told_and_the_page_works(app, name, text, told):
     assert not app.warning, "the notice goes when the reader goes on"
 
 
+def test_notice_about_a_link_stays_while_scores_arrive(app, monkeypatch):
+    arrived, score_now = threading.Event(), pipeline.score
+
+    def score_late(attribution, metrics=()):
+        if list(metrics) == ["emd"]:
+            arrived.wait(60)
+        return score_now(attribution, metrics)
+
+    monkeypatch.setattr(pipeline, "score", score_late)
+    app.link(methods="gradient", image=99999, colour="red")
+    assert len(app.warning) == 2 and "…" in app.panels["gradient"]["text"]
+    arrived.set()
+    app.complete()
+    assert len(app.warning) == 2, "the reader has not done anything yet"
+
+
 def test_every_fault_of_a_link_is_told_and_the_rest_is_kept(app):
     app.link(image=5, model="foo", seed="x", methods="lime")
     assert not app.exception
@@ -145,7 +162,7 @@ def test_link_restores_every_choice(app):
                          method="lime", options={"samples": 50, "sampling": "data"})
     np.testing.assert_allclose(app.panels["lime"]["map"], explain(spec).values, rtol=1e-6)
     assert "50 samples, 64 features" in app.panels["lime"]["text"]
-    assert app.number_input(key="lime.samples").value == 50
+    assert app.number_input(key="lime.samples=50").value == 50
 
 
 def test_same_spec_gives_the_same_numbers_as_core(app):
@@ -344,7 +361,7 @@ def test_table_of_scores_can_be_switched_on_and_off(app):
 def test_options_count_after_apply_and_go_back_to_defaults(app):
     app.link(methods="lime")
     before = app.panels["lime"]["map"]
-    app.number_input(key="lime.samples").set_value(50)
+    app.number_input(key="lime.samples=1000").set_value(50)
     app.press("Apply")
     assert app.query_params["lime.samples"] == "50"
     np.testing.assert_allclose(app.panels["lime"]["hover"][..., -1],
@@ -352,7 +369,7 @@ def test_options_count_after_apply_and_go_back_to_defaults(app):
     app.press("Defaults")
     assert "lime.samples" not in app.query_params
     np.testing.assert_array_equal(app.panels["lime"]["map"], before)
-    assert app.number_input(key="lime.samples").value == 1000
+    assert app.number_input(key="lime.samples=1000").value == 1000
 
 
 @pytest.mark.parametrize("method", [m for m, entry in METHODS.items() if entry.options])
