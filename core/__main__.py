@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     _spec_flags(command)
     command.add_argument("--training", choices=WAYS, default="auto", help="plain, on whitened images, or whichever "
                          "starts to learn (auto)")
+    command.add_argument("--epochs", type=int, help="at most so many passes over the training images")
     command.add_argument("--shipped", action="store_true", help="keep it in assets, as a part of this program")
 
     command = _command(commands, "explain", explain, "maps of one method for some images")
@@ -146,7 +147,8 @@ def list_all(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    record = pipeline.train(read_spec(options), progress, shipped=options.shipped, way=options.training)
+    record = pipeline.train(read_spec(options), progress, shipped=options.shipped, way=options.training,
+                            epochs=options.epochs)
     if options.json:
         print(json.dumps(record))
     else:

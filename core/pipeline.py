@@ -218,10 +218,12 @@ def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | Non
 
 
 def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *,
-          shipped: bool = False, way: str = "auto") -> dict[str, Any]:
+          shipped: bool = False, way: str = "auto",
+          epochs: int | None = None) -> dict[str, Any]:
     """Trains and keeps the model a Spec means; returns its record (see core.models.library)."""
     check(spec)
-    trained = models.train(spec.model, dataset(spec), seed=spec.model_seed, progress=progress, way=way)
+    trained = models.train(spec.model, dataset(spec), seed=spec.model_seed, progress=progress, way=way,
+                           epochs=epochs)
     trained = models.rounded(trained, dataset(spec).test)
     _model.cache_clear()
     return models.keep(trained, spec, shipped=shipped)

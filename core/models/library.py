@@ -81,7 +81,7 @@ def keep(model: Model, spec: Spec, *, shipped: bool = False) -> dict[str, Any]:
     folder = ASSETS / "models" if shipped else _trained()
     record = {"file": file if keeping else None, "bytes": len(data) if keeping else 0, **facts,
               "origin": "shipped" if shipped else "trained here", "licence": "MIT",
-              "command": command(spec, model.facts.get("way", "auto"))}
+              "command": command(spec) + model.facts.get("asked", "")}
     try:
         if keeping:
             store.write(folder / file, data)
@@ -107,12 +107,12 @@ def name_of(spec: Spec) -> str:
     return f"{spec.dataset} {spec.scenario} {spec.background} {spec.snr:g} {spec.size}x{spec.size}"
 
 
-def command(spec: Spec, way: str = "auto") -> str:
+def command(spec: Spec) -> str:
     """The command line that trains this model."""
     given = {**address(spec)}
     plain = address(Spec())
     extra = [f"--{k.replace('_', '-')} {given[k]}" for k in ("samples", "data_seed", "model_seed")
-             if given[k] != plain[k]] + ([f"--training {way}"] if way != "auto" else [])
+             if given[k] != plain[k]]
     return " ".join([f"python -m core train --dataset {spec.dataset} --scenario {spec.scenario} "
                      f"--background {spec.background} --snr {spec.snr:g} --size {spec.size} "
                      f"--model {spec.model}", *extra])

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from core.models.model import Model, freeze
 from core.registry import MODELS
 from core.registry import Model as Entry
-from core.types import Dataset, Split, one_of
+from core.types import Dataset, Split, one_of, whole_number
 
 Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
 WAYS = ("auto", "plain", "whitened")
@@ -32,28 +32,30 @@ WHITEN = 1e-3  # share of the mean eigenvalue added before the inverse square ro
 
 
 def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | None = None,
-          way: str = "auto") -> Model:
+          way: str = "auto", epochs: int | None = None) -> Model:
     """A model of ``kind`` trained on ``dataset``; the better of plain and whitened training.
 
     Plain training gets a short trial; when it does not lift off, both take turns until one does, and that
     one goes on until it stops improving.
     ``accuracy`` is on the test split. Every epoch after the first sees fresh images where the data set
-    can draw them. Reproducible by ``seed``. ``way``: "plain" or "whitened" where it is known which one works.
+    can draw them. Reproducible by ``seed``. ``way``: "plain" or "whitened" where it is known which one works;
+    ``epochs``: at most so many passes over the data in place of EPOCHS.
     """
+    most = EPOCHS if epochs is None else whole_number("epochs", epochs, 1)
     one_of("training", way, WAYS)
     entry = MODELS[kind]
     size = dataset.train.x.shape[-1]
     tell = progress or (lambda done, total, text: None)
-    tell(0, EPOCHS, "preparing")
+    tell(0, most, "preparing")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        runs = [_Run("plain" if way == "auto" else way, entry.function(size), dataset, entry)]
+        runs = [_Run("plain" if way == "auto" else way, entry.function(size), dataset, entry, most)]
         while runs[0].epochs < TRIAL and not runs[0].finished:
             runs[0].epoch(tell)
         if way == "auto" and entry.whitening and runs[0].best[0] < LIFTED:
             tell(runs[0].epochs, EPOCHS, "whitening the images")
             torch.manual_seed(seed)
-            runs.append(_Run("whitened", entry.function(size), dataset, entry))
+            runs.append(_Run("whitened", entry.function(size), dataset, entry, most))
         while not any(r.best[0] > LIFTED for r in runs) and not all(r.finished for r in runs):
             min((r for r in runs if not r.finished), key=lambda r: r.epochs).epoch(tell)
         run = max(runs, key=lambda r: r.best)
@@ -61,9 +63,14 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
             run.epoch(tell)
     module = run.result()
     reached, _ = accuracy(module, dataset.test.x, dataset.test.y)
-    tell(EPOCHS, EPOCHS, f"test accuracy {reached:.3f}")
-    facts = {"training": run.way, "way": way, "validation": run.best[0], "epochs": run.epochs}
+    tell(most, most, f"test accuracy {reached:.3f}")
+    facts = {"training": run.way, "asked": _asked(way, epochs), "validation": run.best[0], "epochs": run.epochs}
     return Model(kind, module, reached, facts)
+
+
+def _asked(way: str, epochs: int | None) -> str:
+    """What was asked of the training beyond its defaults, as flags of the command line."""
+    return (f" --training {way}" if way != "auto" else "") + (f" --epochs {epochs}" if epochs else "")
 
 
 def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:
@@ -81,8 +88,8 @@ def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:
 class _Run:
     """One training, epoch by epoch; ``best`` is the validation (accuracy, -loss) reached so far."""
 
-    def __init__(self, way: str, module: nn.Module, dataset: Dataset, entry: Entry):
-        self.way, self.module, self.dataset = way, module, dataset
+    def __init__(self, way: str, module: nn.Module, dataset: Dataset, entry: Entry, most: int):
+        self.most, self.way, self.module, self.dataset = most, way, module, dataset
         self.whitening = whiten(dataset.train.x) if way == "whitened" else None
         self.scale = float(np.std(dataset.train.x[:2000]))
         self.validation = self._prepare(dataset.val)
@@ -94,7 +101,7 @@ class _Run:
     @property
     def finished(self) -> bool:
         patience = PATIENCE if self.best[0] > 0.6 else self.patience
-        return self.best[0] >= GOOD or self.since >= patience or self.epochs >= EPOCHS
+        return self.best[0] >= GOOD or self.since >= patience or self.epochs >= self.most
 
     def epoch(self, tell: Progress) -> None:
         """One pass over the training images, or over as many fresh ones."""
@@ -110,7 +117,7 @@ class _Run:
         self.epochs, self.since = self.epochs + 1, self.since + 1
         if quality > self.best:
             self.best, self.kept, self.since = quality, copy.deepcopy(self.module.state_dict()), 0
-        tell(self.epochs, EPOCHS, f"{self.way} training, validation accuracy {quality[0]:.3f}")
+        tell(self.epochs, self.most, f"{self.way} training, validation accuracy {quality[0]:.3f}")
 
     def result(self) -> nn.Module:
         """The best network so far, with scale or whitening folded in: it takes pixels."""

@@ -50,6 +50,10 @@ class App(AppTest):
     def press(self, label: str) -> App:
         return next(b for b in self.button if b.label == label).click().run()
 
+    def option(self, label: str):
+        """A number in the open form of a method's options."""
+        return next(field for field in self.number_input if field.label == label)
+
     @property
     def panels(self) -> dict[str, dict]:
         """For each drawn method: ``map (h,w)``, ``hover (h,w,k)`` and the texts under the map."""
