@@ -118,7 +118,7 @@ def test_whitened_images_have_equal_variance_in_all_directions():
 def test_the_trained_network_on_pixels_is_the_network_on_prepared_images(kind, way):
     data = few("XOR", "CORR", 0.15)
     torch.manual_seed(0)
-    run = training._Run(way, MODELS[kind].function(8), data, MODELS[kind])
+    run = training._Run(way, MODELS[kind].function(8), data, MODELS[kind], training.EPOCHS)
     run.epoch(lambda *_: None)
     inside = MODELS[kind].function(8)
     inside.load_state_dict(run.kept)
