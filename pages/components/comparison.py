@@ -58,40 +58,22 @@ def _sorted(found: list[Result]) -> list[Result]:
 
 def show(found: Sequence[Result], view: panels.View) -> None:
     """Panels with their scores; those still being computed are filled in as they arrive."""
-    places = panels.draw(found, view)
-    waiting = [r for r in found if r.method in places and set(r.score.values) != set(METRICS)]
-    _fill(found, places)
-    if waiting:
-        _wait(found, places)
-    if st.session_state.table and places:
+    panels.draw(found, view)
+    drawn = [r for r in found if r.attribution]
+    if waiting := [r for r in drawn if set(r.score.values) != set(METRICS)]:
+        _wait(waiting)
+    if st.session_state.table and drawn:
         content = pd.DataFrame([{"Method": r.label, **{m.label: r.score.values.get(n) for n, m in METRICS.items()},
-                                 "Seconds": r.attribution.seconds} for r in found if r.method in places])
+                                 "Seconds": r.attribution.seconds} for r in drawn])
         st.dataframe(content, hide_index=True, column_config={
             column: st.column_config.NumberColumn(format="%.4f") for column in content.columns[1:]})
 
 
-def _fill(found: Sequence[Result], places: dict) -> None:
-    ranks = panels.ranked(found)
-    for result in found:
-        if result.method in places:
-            places[result.method].html(panels.score_lines(result, ranks))
-
-
 @st.fragment(run_every=0.4)
-def _wait(found: Sequence[Result], places: dict) -> None:
-    """Looks for finished scores; when all are there, one full run sorts and ranks for good."""
-    now, missing = [], 0
-    for result in found:
-        if result.method in places:
-            futures = [jobs.start_score(result.attribution, name) for name in SLOW]
-            for future in futures:
-                if future.done():
-                    result = Result(result.method, result.attribution, score=merged(result.score, future.result()))
-                else:
-                    missing += 1
-        now.append(result)
-    if not missing:
+def _wait(waiting: Sequence[Result]) -> None:
+    """Looks for finished scores; whenever some have come, a full run shows and ranks them."""
+    futures = [jobs.start_score(r.attribution, name) for r in waiting for name in SLOW]
+    missing = sum(not future.done() for future in futures)
+    if missing < len(futures):
         st.rerun()
-    total = len(places) * len(SLOW)
-    st.caption(f"{' and '.join(METRICS[n].label for n in SLOW)}: {total - missing} of {total} solved")
-    _fill(now, places)
+    st.caption(f"Solving {' and '.join(METRICS[n].label for n in SLOW)}: {missing} to go")

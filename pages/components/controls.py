@@ -50,12 +50,14 @@ def data_and_model() -> None:
 
 
 def snr_slider() -> None:
-    """SNR values, those with a ready model marked."""
+    """SNR values, and those with a ready model beside them."""
+    # What is ready does not stand in the labels: the browser sends labels back, and they must not change.
     ready = ready_snrs(choices.spec())
     values = sorted({*GRID, *ready, st.session_state.snr})
-    st.select_slider("SNR", values, key="snr", format_func=lambda v: f"{v:g} ●" if v in ready else f"{v:g}",
-                     help="The share of the shape in the mixture with the noise. ● marks values with a trained "
-                     "model; another can be trained here in about a minute.")
+    st.select_slider("SNR", values, key="snr", format_func=lambda v: f"{v:g}",
+                     help="The share of the shape in the mixture with the noise. A value without a trained model "
+                     "can be trained here in about a minute.")
+    st.caption(f"Trained {st.session_state.model}: {', '.join(f'{v:g}' for v in ready) or 'none'}")
 
 
 def ready_snrs(spec: Spec) -> list[float]:
@@ -135,8 +137,8 @@ def method_options(method: str) -> None:
     if not entry.options:
         return
     given = entry.check(choices.method_options(method))
-    with st.popover("", icon=":material/tune:", type="tertiary", help=f"Options of {entry.label}",
-                    key=f"{method}.popover"):
+    # The label is for screen readers; the style sheet leaves the picture.
+    with st.popover(f"Options of {entry.label}", icon=":material/tune:", type="tertiary", key=f"{method}.popover"):
         st.markdown(f"**{entry.label}**: {entry.summary}")
         with st.form(f"{method}.form", border=False):
             # The value in use is part of the key: a form never shows what was in use before.
@@ -162,5 +164,5 @@ def option_widget(key: str, option: Option, value):
     if option.log:
         return st.number_input(option.label, option.low, option.high, value, step=value / 10, format="%g",
                                key=key, help=text)
-    return st.slider(option.label, option.low, option.high, value, step=(option.high - option.low) / 100, key=key,
+    return st.slider(option.label, option.low, option.high, value, step=0.05 if option.high > 1 else 0.01, key=key,
                      help=text)

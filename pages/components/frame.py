@@ -14,6 +14,7 @@ STYLE = """<style>
 h1 {font-size: 1.6rem !important; padding: 0 0 .2rem !important;}
 [data-testid="stSidebar"] [data-testid="stButtonGroup"] button {padding-inline: .45rem; min-width: 0;}
 .st-key-panels [data-testid="stPopoverButton"] {padding: 0 .2rem; min-height: 1.6rem;}
+.st-key-panels [data-testid="stPopoverButton"] p {font-size: 0;}
 .al-scores {font-variant-numeric: tabular-nums; font-size: .875rem; line-height: 1.45;}
 .al-scores .al-best {font-weight: 600;}
 .al-quiet {opacity: .7; font-size: .8rem; line-height: 1.35;}

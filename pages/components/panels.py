@@ -49,19 +49,19 @@ class View:
         return cls(state.scale, state.outline, pixel, DARK if frame.dark() else LIGHT)
 
 
-def draw(results: Sequence[Result], view: View) -> dict[str, st.delta_generator.DeltaGenerator]:
-    """Draws all panels; returns for each method the place under its map where its scores go."""
+def draw(results: Sequence[Result], view: View) -> None:
+    """Draws the image, the ground truth and a panel for every result, with its scores and ranks."""
     drawn = [r for r in results if r.attribution]
     first = drawn[0].attribution if drawn else None
     if first is None:
         st.info("No map to show: choose at least one method that applies to this model.")
-        return {}
+        return
     st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn)))
     maps = [r.attribution.values for r in drawn]
     limit = dict(zip((r.method for r in drawn), limits(maps, view.scale)))
     hover = np.stack([first.image, *maps], axis=-1)
     names = ["input", *(r.label for r in drawn)]
-    places = {}
+    ranks = ranked(results)
     with st.container(horizontal=True, gap="small", key="panels"):
         _input(first, view, hover, names)
         _truth(first, view)
@@ -72,9 +72,8 @@ def draw(results: Sequence[Result], view: View) -> dict[str, st.delta_generator.
                     st.caption(f"Does not apply: {result.reason}")
                     continue
                 _map(result, limit[result.method], view, hover, names)
-                places[result.method] = st.empty()
+                st.html(score_lines(result, ranks))
                 _remarks(result, limit[result.method], view)
-    return places
 
 
 def legend(view: View, signed: bool, magnitude: bool) -> str:

@@ -181,7 +181,9 @@ def test_options_applied_one_after_another_leave_no_error(compare):
     screen = compare(LIME)
     for samples in ("50", "60", "70", "80"):
         form = screen.options("lime")
-        form.get_by_label("Samples", exact=True).fill(samples)
+        field = form.get_by_label("Samples", exact=True)
+        expect(field).to_have_count(1)  # the field with the value before has gone
+        field.fill(samples)
         form.get_by_role("button", name="Apply").click()
         screen.wait_for_query(**{"lime.samples": samples})
     screen.wait_for_map("lime", explain(PLAIN.replace(method="lime", options={"samples": 80})).values)

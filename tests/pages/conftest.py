@@ -72,7 +72,7 @@ class App(AppTest):
 
     def score(self, method: str, metric: str) -> str:
         """What stands behind a metric's name under a method's map."""
-        return re.search(rf"^{metric} (.*)$", self.panels[method]["text"], re.M)[1]
+        return re.search(rf"^{metric} (.*)$", self.panels[method]["text"], re.MULTILINE)[1]
 
     def complete(self) -> App:
         """Runs until no score is pending, as the page's own timer does in a browser."""
