@@ -96,7 +96,8 @@ def image_bar(spec: Spec) -> int | None:
 
     for name, size in zip(("row", "column"), pipeline.dataset(spec).test.x.shape[1:]):
         if st.session_state[name] is not None and st.session_state[name] >= size:
-            choices.tell(f"Pixel {name} {st.session_state[name]} lies outside the image, whose {name}s are 0 to {size - 1}.")
+            choices.tell(f"Pixel {name} {st.session_state[name]} lies outside the image, whose {name}s are 0 to "
+                         f"{size - 1}.")
             st.session_state[name] = None
 
     def go(step: int) -> None:
