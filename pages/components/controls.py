@@ -56,7 +56,7 @@ def snr_slider() -> None:
     values = sorted({*GRID, *ready, st.session_state.snr})
     st.select_slider("SNR", values, key="snr", format_func=lambda v: f"{v:g}",
                      help="The share of the shape in the mixture with the noise. A value without a trained model "
-                     "can be trained here in about a minute.")
+                     "can be trained here in a minute or more.")
     st.caption(f"Trained {st.session_state.model}: {', '.join(f'{v:g}' for v in ready) or 'none'}")
 
 

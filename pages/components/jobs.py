@@ -100,7 +100,7 @@ def train_panel(spec: Spec) -> None:
         st.info(f"No {spec.model} has been trained for {where} at SNR {spec.snr:g}."
                 + (f" Ready: {', '.join(f'{s:g}' for s in ready)}." if ready else ""))
     busy = job is not None and job.running
-    if st.button(f"Train it, about {'40 s' if spec.size == 64 else '15 s'}", type="primary",
+    if st.button(f"Train it, {'a minute or more' if spec.size == 64 else 'up to a minute or so'}", type="primary",
                  icon=":material/model_training:", disabled=busy,
                  help="Another training is running." if busy else None):
         st.session_state["training"] = Training(spec)
