@@ -3,9 +3,11 @@ import dataclasses
 import numpy as np
 import ot
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from core import METRICS, InputError, NotApplicable, pipeline, score
-from core.metrics import emd, ime, precision, transport
+from core import METRICS, InputError, NotApplicable, Spec, pipeline, score
+from core.metrics import emd, exact, ime, precision
 
 ALL = [pytest.param(m.function, id=m.name) for m in METRICS.values()]
 
@@ -21,11 +23,11 @@ def one_hot(shape, pixel):
 
 
 def dense(values, mask):
-    """The same distance by POT's dense solver on all pixels."""
+    """The same distance by POT's dense solver, no mass cancelled."""
     at = np.argwhere(np.ones(mask.shape))
     mass = np.abs(values).ravel() / np.abs(values).sum()
-    cost = np.linalg.norm(at[:, None] - at[None], axis=2)
-    return ot.emd2(mass, mask.ravel() / mask.sum(), cost, numItermax=10**7) / diagonal(mask.shape)
+    cost = np.linalg.norm(at[:, None] - at[mask.ravel()], axis=2)
+    return ot.emd2(mass, np.full(mask.sum(), 1 / mask.sum()), cost, numItermax=10**7) / diagonal(mask.shape)
 
 
 def random_pair(seed, edge=8):
@@ -63,6 +65,53 @@ def test_emd_and_ime_equal_the_published_values(golden, edge):
 @pytest.mark.parametrize("values, mask", [pytest.param(*pair, id=name) for name, *pair in hard_pairs()])
 def test_emd_equals_the_dense_solver(values, mask):
     assert emd(values, mask) == pytest.approx(dense(values, mask), rel=1e-9, abs=1e-14)
+
+
+@st.composite
+def any_pairs(draw, edge=16):
+    """Maps and masks of every sort: dense, sparse, one pixel, one value, equal to the mask, with ties."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    mask = rng.random((edge, edge)) < draw(st.sampled_from([0.0, 0.02, 0.1, 0.5, 1.0]))
+    mask[tuple(rng.integers(edge, size=2))] = True
+    values = rng.standard_normal((edge, edge))
+    if draw(st.booleans()):
+        values = np.round(values)
+    values *= rng.random((edge, edge)) < draw(st.sampled_from([0.02, 0.3, 1.0]))
+    values += draw(st.sampled_from([0.0, 0.0, 1e-9, 1.0, 100.0])) * mask
+    values[tuple(rng.integers(edge, size=2))] += 1.0
+    return values, mask
+
+
+@settings(max_examples=200, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(any_pairs())
+def test_emd_by_candidate_arcs_equals_the_dense_solver(monkeypatch, pair):
+    monkeypatch.setattr(exact, "SMALL", 60)  # so that even these go coarse to fine
+    assert emd(*pair) == pytest.approx(dense(*pair), rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("scenario, background, snr", [
+    ("LIN", "WHITE", 0.05), ("LIN", "CORR", 0.05), ("MULT", "WHITE", 0.65), ("MULT", "CORR", 0.05),
+    ("XOR", "WHITE", 0.1), ("XOR", "CORR", 0.05), ("RIGID", "WHITE", 0.7), ("RIGID", "CORR", 0.5)])
+def test_emd_of_64x64_maps_equals_the_dense_solver(scenario, background, snr):
+    data = pipeline.dataset(Spec(scenario=scenario, background=background, snr=snr, size=64, samples=400))
+    image, mask = data.test.x[0].astype(float), data.mask("test", 0, "default")
+    image[np.abs(image) < np.quantile(np.abs(image), 0.8)] = 0  # for the dense solver's sake
+    assert emd(image, mask) == pytest.approx(dense(image, mask), rel=1e-9)
+
+
+def test_a_plan_carries_the_masses_and_its_potentials_prove_it(monkeypatch):
+    monkeypatch.setattr(exact, "SMALL", 60)
+    rng = np.random.default_rng(0)
+    pixels = np.argwhere(np.ones((24, 24)))
+    much, little = rng.random(400), rng.random(176)
+    found = exact.plan(pixels[:400], much / much.sum(), pixels[400:], little / little.sum())
+    assert np.allclose(np.bincount(found.source, found.flow), much / much.sum(), atol=1e-14)
+    assert np.allclose(np.bincount(found.sink, found.flow), little / little.sum(), atol=1e-14)
+    cost = exact.distance(pixels[:400, None], pixels[None, 400:])
+    assert (found.u[:, None] + found.v - cost).max() < 1e-12
+    bound = found.u @ much / much.sum() + found.v @ little / little.sum()
+    assert found.flow @ cost[found.source, found.sink] == pytest.approx(bound, rel=1e-11)
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (64, 64), (5, 9)])
@@ -180,7 +229,7 @@ def test_score_of_an_empty_map_is_undefined_with_its_reason_each_time(attributio
 
 @pytest.mark.filterwarnings("ignore:numItermax")
 def test_an_unfinished_solve_is_never_a_number(attribution, monkeypatch, empty_cache):
-    monkeypatch.setattr(transport, "MOST_STEPS", 3)
+    monkeypatch.setattr(exact, "STEPS", 3)
     with pytest.raises(NotApplicable, match="not converged"):
         emd(*random_pair(0))
     found = score(attribution)
