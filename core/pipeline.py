@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +24,12 @@ import core.metrics  # noqa: F401  (registers)
 from core import models, store
 from core.methods import patternlocal
 from core.methods.context import Context, Training
-from core.registry import DATASETS, METHODS, METRICS, MODELS
+from core.registry import DATASETS, METHODS, METRICS, MODELS, Metric
 from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Steps
 
 LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "POT")
 DATA = ("scenario", "background", "snr", "size", "samples")  # a Spec's fields that are a data set's options
+SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
 _loading = threading.RLock()
 
 
@@ -192,9 +195,21 @@ def score(attribution: Attribution, metrics: Iterable[str] = ()) -> Score:
     return Score(values, {name: text for name, text in reasons.items() if text}, seconds)
 
 
-def _score(attribution: Attribution, metric) -> tuple[float, str, float]:
-    path = store.home() / "scores" / (store.key(
-        metric.name, store.array_key(attribution.values, attribution.mask), *_code("metrics")) + ".bin")
+def ready(attribution: Attribution, metric: str) -> bool:
+    """Whether a score takes milliseconds: the metric is fast, the map small, or the value on disk."""
+    if not METRICS[metric].slow:
+        return True
+    small = attribution.values.size <= SMALL and "ot" in sys.modules  # loading POT takes a second or more
+    return small or _score_path(attribution, metric).exists()
+
+
+def _score_path(attribution: Attribution, metric: str) -> Path:
+    return store.home() / "scores" / (store.key(
+        metric, store.array_key(attribution.values, attribution.mask), *_code("metrics")) + ".bin")
+
+
+def _score(attribution: Attribution, metric: Metric) -> tuple[float, str, float]:
+    path = _score_path(attribution, metric.name)
     if metric.slow and (kept := store.load(path)):
         facts = kept[1]
         return facts["value"] if facts["value"] is not None else float("nan"), facts["reason"], facts["seconds"]

@@ -6,12 +6,13 @@ frame.guard()
 
 import streamlit as st  # noqa: E402
 
-from core import pipeline  # noqa: E402
-from core.types import InputError  # noqa: E402
-from pages.components import choices, closer, comparison, controls, downloads, jobs, panels  # noqa: E402
+st.title("Compare explanations", anchor=False)
+with frame.opening():
+    from core import pipeline
+    from core.types import InputError
+    from pages.components import choices, closer, comparison, controls, downloads, jobs, panels
 
 choices.restore()
-st.title("Compare explanations", anchor=False)
 top = st.container()
 controls.data_and_model()
 spec = choices.spec()

@@ -20,24 +20,24 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
     """
     rows, columns = values.shape
     lines = [f"{name}: %{{customdata[{i}]:.3g}}" for i, name in enumerate(hover_names)]
-    figure = go.Figure(go.Heatmap(
+    traces = [go.Heatmap(
         z=values.astype(np.float32), zmin=-limit if signed else 0.0, zmax=limit, zsmooth=False,
         colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)], showscale=False,
         customdata=None if hover is None else hover.astype(np.float32),
-        hovertemplate="<br>".join(["row %{y}, column %{x}", *lines]) + "<extra></extra>"))
+        hovertemplate="<br>".join(["row %{y}, column %{x}", *lines]) + "<extra></extra>")]
     if mask is not None:
-        figure.add_trace(_lines(outline(mask), theme.outline, 1.5))
+        traces.append(_lines(outline(mask), theme.outline, 1.5))
     if pixel is not None:
         row, column = pixel
         corners = [(column + x, row + y) for x, y in ((-.5, -.5), (.5, -.5), (.5, .5), (-.5, .5), (-.5, -.5))]
-        figure.add_trace(_lines(list(zip(corners, corners[1:])), "#ff8c00", 2.5))
+        traces.append(_lines(list(zip(corners, corners[1:])), "#ff8c00", 2.5))
     axis = {"visible": False, "constrain": "domain", "fixedrange": True}
-    figure.update_layout(
-        margin={"l": 0, "r": 0, "t": 0, "b": 0}, paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-        showlegend=False, dragmode=False, hoverlabel={"font": {"family": "monospace", "size": 12}},
-        xaxis={**axis, "range": [-0.5, columns - 0.5]},
-        yaxis={**axis, "range": [rows - 0.5, -0.5], "scaleanchor": "x"})
-    return figure
+    return go.Figure(traces, {
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": False, "dragmode": False,
+        "hoverlabel": {"font": {"family": "monospace", "size": 12}},
+        "xaxis": {**axis, "range": [-0.5, columns - 0.5]},
+        "yaxis": {**axis, "range": [rows - 0.5, -0.5], "scaleanchor": "x"}})
 
 
 def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int = 3) -> go.Figure:

@@ -3,6 +3,7 @@
 # ruff: noqa: F401, I001
 import core.methods.gradient
 import core.methods.surrogate
+import core.methods.openapi
 import core.methods.patternlocal
 import core.methods.filters
 from core.registry import METHODS

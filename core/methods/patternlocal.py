@@ -13,6 +13,7 @@ from core.methods import simplify
 from core.methods import surrogate as surrogates
 from core.methods.context import Context
 from core.methods.gradient import NOISE, smoothgrad
+from core.methods.openapi import exact_weights
 from core.methods.pattern import (
     KERNELS,
     covariance_patterns,
@@ -29,7 +30,7 @@ from core.registry import METHODS, Option
 from core.types import NotApplicable, Steps
 
 OPTIONS = (
-    Option("surrogate", "Whose weights become a pattern.", choices=("gradient", "smoothgrad", "lime", "kernelshap")),
+    Option("surrogate", "Whose weights become a pattern.", choices=("gradient", "openapi", "smoothgrad", "lime", "kernelshap")),
     *simplify.OPTIONS,
     *(replace(o, default="data") if o.name == "sampling" else
       replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.OPTIONS),
@@ -123,9 +124,11 @@ def fit_surrogate(context: Context, h: Simplification, surrogate: str, settings:
     """The named surrogate with weights per unit of h."""
     settings = dict(settings)
     noise = settings.pop("noise")
-    if surrogate in ("gradient", "smoothgrad"):
-        pixels = smoothgrad(context, samples=min(settings["samples"], 50), noise=noise).ravel() \
-            if surrogate == "smoothgrad" else context.gradients(context.image[None]).ravel()
+    if surrogate in ("gradient", "openapi", "smoothgrad"):
+        pixels = {"gradient": lambda: context.gradients(context.image[None]).ravel(),
+                  "openapi": lambda: exact_weights(context),
+                  "smoothgrad": lambda: smoothgrad(context, samples=min(settings["samples"], 50),
+                                                   noise=noise).ravel()}[surrogate]()
         output = float(context.outputs(context.image[None])[0])
         return Surrogate(h.pull(pixels), math.nan, math.nan, output)
     if surrogate == "kernelshap":

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from skimage.segmentation import slic
 
 from core.methods.context import Context
 from core.registry import Option
@@ -155,6 +154,8 @@ def superpixels(image: np.ndarray, segments: int, compactness: float) -> np.ndar
     image = np.asarray(image, np.float64)
     low, span = image.min(), np.ptp(image)
     scaled = np.round((image - low) / span, 6) if span else np.zeros_like(image)
+    from skimage.segmentation import slic  # late: few maps need it
+
     labels = slic(scaled, n_segments=segments, compactness=compactness, channel_axis=None, start_label=0)
     return np.unique(labels, return_inverse=True)[1].reshape(image.shape)
 

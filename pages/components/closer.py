@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core import pipeline
@@ -50,7 +49,7 @@ def _one_pixel(found: Sequence[Result]) -> None:
         mass = abs(r.attribution.values).sum()
         content.append({"Method": r.label, "Value": r.attribution.values[at],
                         "Share of |map|, per mille": 1000 * abs(r.attribution.values[at]) / mass if mass else None})
-    st.dataframe(pd.DataFrame(content), hide_index=True, width=520, column_config={
+    st.dataframe(content, hide_index=True, width=520, column_config={
         "Value": st.column_config.NumberColumn(format="%.4g"),
         "Share of |map|, per mille": st.column_config.NumberColumn(format="%.3f")})
 
@@ -158,7 +157,7 @@ def _score_table(maps: dict[str, list], draw: bool = True) -> bool:
                                  f"{about['mean']:.4f} ± {about['std']:.4f}{undefined}")
         rows.append(row)
     if draw:
-        st.dataframe(pd.DataFrame(rows), hide_index=True, width=620)
+        st.dataframe(rows, hide_index=True, width=620)
     return complete
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from core import pipeline
@@ -14,7 +13,7 @@ from core.types import NotApplicable, Score, Spec
 from pages.components import choices, jobs, panels
 from pages.components.panels import Result
 
-FAST = [name for name, metric in METRICS.items() if not metric.slow]
+TOGETHER = 1.5  # seconds: scores that arrive within it are shown by one run
 SLOW = [name for name, metric in METRICS.items() if metric.slow]
 
 
@@ -36,11 +35,10 @@ def results(base: Spec, methods: Sequence[str]) -> list[Result]:
 
 
 def _known(attribution) -> Score:
-    score = pipeline.score(attribution, FAST)
-    for name in SLOW:
-        future = jobs.start_score(attribution, name)
-        if future.done():
-            score = merged(score, future.result())
+    score = Score({}, {}, {})
+    for name in METRICS:
+        if found := jobs.known_score(attribution, name):
+            score = merged(score, found)
     return score
 
 
@@ -61,19 +59,19 @@ def show(found: Sequence[Result], view: panels.View) -> None:
     panels.draw(found, view)
     drawn = [r for r in found if r.attribution]
     if waiting := [r for r in drawn if set(r.score.values) != set(METRICS)]:
-        _wait(waiting)
+        _wait(waiting, time.monotonic())
     if st.session_state.table and drawn:
-        content = pd.DataFrame([{"Method": r.label, **{m.label: r.score.values.get(n) for n, m in METRICS.items()},
-                                 "Seconds": r.attribution.seconds} for r in drawn])
+        content = [{"Method": r.label, **{m.label: r.score.values.get(n) for n, m in METRICS.items()},
+                    "Seconds": r.attribution.seconds} for r in drawn]
         st.dataframe(content, hide_index=True, column_config={
-            column: st.column_config.NumberColumn(format="%.4f") for column in content.columns[1:]})
+            column: st.column_config.NumberColumn(format="%.4f") for column in list(content[0])[1:]})
 
 
-@st.fragment(run_every=0.4)
-def _wait(waiting: Sequence[Result]) -> None:
-    """Looks for finished scores; whenever some have come, a full run shows and ranks them."""
+@st.fragment(run_every=0.3)
+def _wait(waiting: Sequence[Result], since: float) -> None:
+    """Has the missing scores computed, now that the maps are drawn; a full run shows and ranks what has come."""
     futures = [jobs.start_score(r.attribution, name) for r in waiting for name in SLOW]
     missing = sum(not future.done() for future in futures)
-    if missing < len(futures):
+    if not missing or (missing < len(futures) and time.monotonic() - since > TOGETHER):
         st.rerun()
     st.caption(f"Solving {' and '.join(METRICS[n].label for n in SLOW)}: {missing} to go")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import streamlit as st
@@ -9,6 +13,9 @@ from streamlit.runtime.pages_manager import PagesManager
 
 ROOT = Path(__file__).parents[2]
 
+NOTHING = {"data": [{"type": "scatter", "x": [0], "y": [0], "visible": False}],
+           "layout": {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+                      "xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 STYLE = """<style>
 .block-container {padding: 3.4rem 2rem 3rem;}
 h1 {font-size: 1.6rem !important; padding: 0 0 .2rem !important;}
@@ -34,6 +41,29 @@ def run() -> None:
     st.html(STYLE)
     st.logo(ROOT / "assets" / "logo.svg", size="large")
     page.run()
+    _settle()
+
+
+@st.cache_resource(show_spinner=False)
+def _settle() -> None:
+    """Takes the libraries out of garbage collection: Streamlit collects after every run, 0.2 s with them."""
+    gc.collect()
+    gc.freeze()
+
+
+@contextlib.contextmanager
+def opening() -> Iterator[None]:
+    """Around a page's imports: on a server's first page they take seconds, in which the reader's browser
+    is told what is happening and, by an empty chart, has something to do: fetching plotly's program."""
+    if "torch" in sys.modules:
+        yield
+        return
+    place = st.empty()
+    with place.container():
+        st.caption("Starting: loading PyTorch …")
+        st.plotly_chart(NOTHING, height=60, theme=None, config={"displayModeBar": False}, alt="Loading")
+    yield
+    place.empty()
 
 
 def guard() -> None:

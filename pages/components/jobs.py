@@ -14,7 +14,7 @@ from core import pipeline
 from core.types import Attribution, Score, Spec
 from pages.components.frame import ROOT
 
-WORKERS = 2
+WORKERS = 1  # the other core draws
 KEPT = 500  # scores a session remembers
 
 
@@ -33,6 +33,14 @@ def start_score(attribution: Attribution, metric: str) -> Future[Score]:
             futures.pop(next(iter(futures)))
         futures[spec] = _pool().submit(pipeline.score, attribution, [metric])
     return futures[spec]
+
+
+def known_score(attribution: Attribution, metric: str) -> Score | None:
+    """The score of a map if it need not be waited for."""
+    future = st.session_state.get("score_futures", {}).get((attribution.spec, metric))
+    if future and future.done():
+        return future.result()
+    return pipeline.score(attribution, [metric]) if pipeline.ready(attribution, metric) else None
 
 
 def drop_waiting(needed: set) -> None:

@@ -4,7 +4,8 @@
 
 Start: from the start of the server's process to the first maps with their IME in the browser, and to the
 last EMD. Data are made once beforehand; results are forgotten before each start. Change: from a click on
-Next to the next image's maps with IME. All: every method with every score, at 8x8, nothing kept.
+Next to the next image's maps with IME. All: every method with every score, at 8x8, nothing kept: opened by
+a link (the page loads anew), and after a click on Next.
 Memory: what the server holds resident after that.
 """
 
@@ -57,7 +58,7 @@ def main() -> None:
     print(f"median of {options.repeat} starts, {options.size}x{options.size}, {os.cpu_count()} processors, "
           f"load {os.getloadavg()[0]:.1f}")
     for name, values in figures.items():
-        print(f"{name:44} {statistics.median(values):8.2f}   ({min(values):.2f} to {max(values):.2f})")
+        print(f"{name:58} {statistics.median(values):8.2f}   ({min(values):.2f} to {max(values):.2f})")
 
 
 def make_data() -> None:
@@ -104,10 +105,16 @@ def one_start(browser, link: str, changes: int):
 
         from core import METHODS
 
+        everything = f"all {len(METHODS)} methods and scores at 8x8"
         begin = time.monotonic()
         page.goto(f"{url}/{SMALL}&image=1&methods={','.join(METHODS)}")
         wait(page, "EMD ")
-        yield f"all {len(METHODS)} methods and scores at 8x8, s", time.monotonic() - begin
+        yield f"{everything}: opened by link, s", time.monotonic() - begin
+        for _ in range(changes):
+            before, begin = texts(page), time.monotonic()
+            page.get_by_role("button", name="Next").click()
+            wait(page, "EMD ", other_than=before)
+            yield f"{everything}: next image, s", time.monotonic() - begin
         yield "memory at the end, MB", resident(server.pid)
         page.context.close()
     finally:

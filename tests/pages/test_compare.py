@@ -124,6 +124,7 @@ def test_notice_about_a_link_stays_while_scores_arrive(app, monkeypatch):
         return score_now(attribution, metrics)
 
     monkeypatch.setattr(pipeline, "score", score_late)
+    monkeypatch.setattr(pipeline, "ready", lambda _, metric: metric != "emd")
     app.link(methods="gradient", image=99999, colour="red")
     assert len(app.warning) == 2 and "…" in app.panels["gradient"]["text"]
     arrived.set()
