@@ -76,6 +76,8 @@ class _Api:
         if not np.allclose(again, first, rtol=1e-9, atol=0):
             raise InputError("The model changes its answers: the same input gave other probabilities when asked again.")
         self.here = self._ratios(first)[0]
+        if not np.isfinite(self.here).all():
+            raise _Failed(f"underflow: the probabilities at x are {first[0]}, and the logarithm of 0 says nothing")
         self.rounding = ROUNDING * np.maximum(1.0, np.abs(self.here))
 
     def __call__(self, offsets: np.ndarray) -> np.ndarray:
@@ -106,11 +108,10 @@ class _Api:
         return y
 
     def _ratios(self, y: np.ndarray) -> np.ndarray:
-        if (y == 0).any():
-            row, column = np.argwhere(y == 0)[0]
-            raise _Failed(f"underflow: the probability of class {column} is exactly 0, so its logarithm says nothing")
-        logs = np.log(y)
-        return logs[:, [self.target]] - logs[:, self.others]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(y)
+            ratios = logs[:, [self.target]] - logs[:, self.others]
+        return np.where(np.isfinite(ratios), ratios, np.inf)  # a probability of 0: this far out there is no answer
 
 
 def decision_features(predict_proba: Predict, x: np.ndarray, target: int, *, sampling: str = "orthogonal",
@@ -156,7 +157,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
         ahead = _directions(rng, d) * radius
         both = api(np.concatenate([ahead, -ahead]))
         _same_everywhere(both)
-        misfit = np.abs(both[:TEST] + both[TEST:])
+        misfit = _misfit(both[:TEST], -both[TEST:])
         straight = bool((misfit <= 4 * api.rounding).all())
         trace.append(Round(radius, float(misfit.max()), straight))
         tell(len(trace), HALVINGS, f"radius {radius:.2g}")
@@ -165,7 +166,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
             steps = rng.uniform(0.5, 1.0, d) * rng.choice([-1.0, 1.0], d) * radius
             pairs = _along_pixels(api, steps, tell)
             offsets = _directions(rng, d) * radius
-            misfit = np.abs(api(offsets) - offsets @ pairs.T)
+            misfit = _misfit(api(offsets), offsets @ pairs.T)
             agrees = bool((misfit <= 4 * api.rounding).all())
             trace.append(Round(radius, float(misfit.max()), agrees))
             if agrees:
@@ -201,16 +202,14 @@ def _hypercube(api: _Api, radius: float, rng: np.random.Generator, trace: list[R
     """
     d = len(api.x)
     # A random system amplifies rounding by about its dimension (Edelman 1988).
-    tolerance = api.rounding * max(1.0, d / 10)
+    tolerance = api.rounding * max(1.0, d / 4)
     for turn in range(HALVINGS):
         unit = rng.uniform(-1.0, 1.0, (d + 1, d))
         ratios = api(unit * radius)
         _same_everywhere(ratios)
-        try:
-            scaled = np.linalg.solve(unit[:d], ratios[:d])
-        except np.linalg.LinAlgError:
-            scaled = np.full((d, len(api.others)), np.inf)
-        misfit = np.abs(ratios[d] - unit[d] @ scaled)
+        finite = np.isfinite(ratios).all()
+        scaled = np.linalg.solve(unit[:d], ratios[:d]) if finite else np.empty((d, 0))
+        misfit = _misfit(ratios[d], unit[d] @ scaled) if finite else np.array(np.inf)
         agrees = bool((misfit <= tolerance).all())
         trace.append(Round(radius, float(misfit.max()), agrees))
         tell(turn + 1, HALVINGS, f"radius {radius:.2g}")
@@ -229,6 +228,12 @@ def _directions(rng: np.random.Generator, d: int) -> np.ndarray:
     """``(TEST,d)`` random unit vectors."""
     v = rng.standard_normal((TEST, d))
     return v / np.linalg.norm(v, axis=1, keepdims=True)
+
+
+def _misfit(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """|a - b|, infinite where there is no answer."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf)
 
 
 def _same_everywhere(ratios: np.ndarray) -> None:
