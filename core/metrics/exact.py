@@ -18,8 +18,8 @@ from core.types import NotApplicable
 
 SMALL = 40_000  # arcs that POT's dense solver takes in milliseconds
 WIDE, NARROW = 0.4, 0.1  # pixels of reduced cost up to which an arc is a candidate, at first and later
-DETOUR = 1.0  # pixels between any pixel and the hub, at first
-GAP = 1e-11  # of the bound, by which a plan may miss it; rounding leaves 1e-13
+DETOUR = 4.0  # pixels between any pixel and the hub, at first
+EXACT, ROUGH = 1e-11, 1e-2  # of the bound, by which a plan may miss it: rounding leaves 1e-13; coarse plans only hint
 PATIENCE = 5  # rounds in which potentials may swing before arcs are kept against it
 DUST = 1e-14  # of the mass, which rounding may leave without an arc
 ROUNDS = 60  # of pricing; 3 to 6 are usual
@@ -38,11 +38,12 @@ class Plan:
     v: np.ndarray
 
 
-def plan(give: np.ndarray, much: np.ndarray, take: np.ndarray, little: np.ndarray) -> Plan:
+def plan(give: np.ndarray, much: np.ndarray, take: np.ndarray, little: np.ndarray, gap: float = EXACT) -> Plan:
     """The cheapest plan that carries ``much (n,)`` at pixels ``give (n,2)`` to ``little (m,)`` at ``take (m,2)``.
 
-    Both masses sum to 1; the cost is mass times Euclidean distance in pixels. NotApplicable when no plan
-    reaches its bound: an unfinished plan costs too much or too little, never the distance.
+    Both masses sum to 1; the cost is mass times Euclidean distance in pixels. The plan's cost is at most
+    ``gap`` above the bound its potentials prove, relatively. NotApplicable when no plan gets there: an
+    unfinished one is not the distance.
     """
     if len(give) * len(take) <= SMALL:
         return _dense(give, much, take, little)
@@ -51,7 +52,7 @@ def plan(give: np.ndarray, much: np.ndarray, take: np.ndarray, little: np.ndarra
     for turn in range(ROUNDS):
         u, near = _price(give, take, v, NARROW if turn else WIDE)
         bound = much @ u + little @ v
-        if found and found.flow @ distance(give[found.source], take[found.sink]) - bound <= GAP * bound:
+        if found and found.flow @ distance(give[found.source], take[found.sink]) - bound <= gap * bound:
             return Plan(found.source, found.sink, found.flow, u, v)
         if bound > best or turn < PATIENCE:  # arcs chosen by worse potentials may go
             best, kept = max(best, bound), hint
@@ -132,7 +133,7 @@ def _from_coarse(give: np.ndarray, much: np.ndarray, take: np.ndarray,
     joined, v = eye_array(count, format="csr"), np.zeros(len(take))
     if len(givers) and len(takers):
         coarse = plan(cells[givers], surplus[givers] / surplus[givers].sum(),
-                      cells[takers], surplus[takers] / surplus[takers].sum())
+                      cells[takers], surplus[takers] / surplus[takers].sum(), ROUGH)
         v = 2 * (distance((take[:, None] - 0.5) / 2, cells[givers][None]) - coarse.u).min(axis=1)
         joined += csr_array((np.ones(len(coarse.flow)), (givers[coarse.source], takers[coarse.sink])), (count, count))
     inside = [csr_array((np.ones(len(of)), (np.arange(len(of)), of)), (len(of), count)) for of in (of_give, of_take)]
