@@ -171,11 +171,12 @@ def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
                                model_outputs=context.outputs(train.x[np.sort(seen)])[np.argsort(np.argsort(seen))])
 
 
-def context(spec: Spec) -> Context:
-    """What a method sees of the Spec's image, for benchmarks and for methods under test."""
+def context(spec: Spec, image: np.ndarray | None = None, target: int | None = None) -> Context:
+    """What a method sees of the Spec's image, or of another ``image (h,w)`` in its place, explaining ``target``."""
     network, part = model(spec), getattr(dataset(spec), spec.split)
-    image = np.array(part.x[spec.image])
-    target = int(part.y[spec.image]) if spec.target == "true" else int(network.predict_proba(image[None]).argmax())
+    image = np.array(part.x[spec.image] if image is None else image)
+    if target is None:
+        target = int(part.y[spec.image]) if spec.target == "true" else int(network.predict_proba(image[None]).argmax())
     return _context(spec, network, image, target)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,11 +12,12 @@ from core.figures.style import Theme, outline
 
 def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: Theme, *, signed: bool,
             mask: np.ndarray | None = None, pixel: tuple[int, int] | None = None,
-            hover: np.ndarray | None = None, hover_names: Sequence[str] = ()) -> go.Figure:
+            hover: np.ndarray | None = None, hover_names: Sequence[str] = (),
+            hatched: np.ndarray | None = None) -> go.Figure:
     """One square panel of values (h,w): row 0 on top, zero neutral, crisp pixels.
 
     Colours run from -limit (``signed``) or 0 to limit. ``mask`` is outlined, ``pixel`` (row, column)
-    marked. ``hover (h,w,k)`` gives the numbers shown under the pointer beside their ``hover_names``.
+    marked, pixels in ``hatched (h,w)`` crossed by a stroke. ``hover (h,w,k)`` gives the numbers shown under the pointer beside their ``hover_names``.
     """
     rows, columns = values.shape
     lines = [f"{name}: %{{customdata[{i}]:.3g}}" for i, name in enumerate(hover_names)]
@@ -31,6 +32,9 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
         row, column = pixel
         corners = [(column + x, row + y) for x, y in ((-.5, -.5), (.5, -.5), (.5, .5), (-.5, .5), (-.5, -.5))]
         traces.append(_lines(list(zip(corners, corners[1:])), "#ff8c00", 2.5))
+    if hatched is not None:
+        strokes = [((c - 0.35, r + 0.35), (c + 0.35, r - 0.35)) for r, c in np.argwhere(hatched).tolist()]
+        traces.append(_lines(strokes, theme.text, 1.0))
     axis = {"visible": False, "constrain": "domain", "fixedrange": True}
     return go.Figure(traces, {
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "paper_bgcolor": "rgba(0,0,0,0)",
@@ -38,6 +42,66 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
         "hoverlabel": {"font": {"family": "monospace", "size": 12}},
         "xaxis": {**axis, "range": [-0.5, columns - 0.5]},
         "yaxis": {**axis, "range": [rows - 0.5, -0.5], "scaleanchor": "x"}})
+
+
+def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: np.ndarray | None,
+               radii: Sequence[tuple[float, bool]], theme: Theme) -> go.Figure:
+    """Cosine (k,k) to the image's own weights over a plane with coordinates ``at (k,)``; the image is at 0, 0.
+
+    Colours run from the lowest cosine (at most .99) to 1. The class border is where margin is 0; borders of ``region`` numbers are drawn when given; ``radii``
+    are the tried radii, accepted ones bold.
+    """
+    step = at[1] - at[0]
+    traces: list = [go.Heatmap(
+        x=at, y=at, z=cosine.astype(np.float32), zmin=min(float(np.nanmin(cosine)), 0.99), zmax=1, zsmooth=False, customdata=margin.astype(np.float32),
+        colorscale=[[i / (len(theme.magnitude) - 1), colour] for i, colour in enumerate(theme.magnitude)],
+        colorbar={"thickness": 10, "tickfont": {"color": theme.text}, "outlinewidth": 0,
+                  "title": {"text": "cosine", "font": {"color": theme.text}}},
+        hovertemplate="cosine %{z:.3f}<br>margin %{customdata:.3g}<extra></extra>")]
+    if region is not None:
+        across, down = np.diff(region, axis=1) != 0, np.diff(region, axis=0) != 0
+        half = step / 2
+        borders = [((at[c] + half, at[r] - half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(across)]
+        borders += [((at[c] - half, at[r] + half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(down)]
+        traces.append(_lines(borders, "rgba(255,255,255,.55)", 0.8))
+    if (margin > 0).any() and (margin < 0).any():
+        traces.append(go.Contour(x=at, y=at, z=margin, contours={"start": 0, "end": 0, "size": 1, "coloring": "none"},
+                                 line={"color": "#ffffff", "width": 2.5, "dash": "dash"}, showscale=False, hoverinfo="skip"))
+    turn = np.linspace(0, 2 * np.pi, 73)
+    for radius, accepted in radii:
+        if step / 4 < radius <= at[-1]:
+            traces.append(go.Scatter(x=radius * np.cos(turn), y=radius * np.sin(turn), mode="lines", hoverinfo="skip",
+                                     line={"color": theme.outline, "width": 3 if accepted else 1}))
+    traces.append(go.Scatter(x=[0], y=[0], mode="markers", hoverinfo="skip",
+                             marker={"color": theme.outline, "size": 9, "symbol": "x"}))
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "nticks": 5,
+            "tickfont": {"size": 10, "color": theme.text}, "constrain": "domain"}
+    return go.Figure(traces, {
+        "margin": {"l": 40, "r": 4, "t": 6, "b": 36}, "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": False, "dragmode": False, "font": {"color": theme.text},
+        "xaxis": {**axis, "title": {"text": "towards the nearest image", "font": {"size": 11}}},
+        "yaxis": {**axis, "title": {"text": "towards one of another class", "font": {"size": 11}},
+                  "scaleanchor": "x"}})
+
+
+def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], x_label: str, y_label: str, theme: Theme,
+           marks: Sequence[float] = (), strong_marks: Sequence[float] = ()) -> go.Figure:
+    """Named curves over x (k,), told apart by dash as well as colour; thin and dashed upright lines at the marks."""
+    colours, dashes = (theme.outline, "#4393c3", "#d6604d", "#948e77"), ("solid", "dash", "dot", "dashdot")
+    traces = [go.Scatter(x=x, y=y, name=name, mode="lines", line={"color": c, "dash": d, "width": 2.5},
+                         hovertemplate=f"{name} %{{y:.3f}}<extra></extra>")
+              for (name, y), c, d in zip(lines.items(), colours, dashes)]
+    upright = [{"type": "line", "x0": m, "x1": m, "y0": 0, "y1": 1, "yref": "paper",
+                "line": {"color": "rgba(128,128,128,.45)", "width": 1}} for m in marks]
+    upright += [{"type": "line", "x0": m, "x1": m, "y0": 0, "y1": 1, "yref": "paper",
+                 "line": {"color": theme.text, "width": 2, "dash": "dash"}} for m in strong_marks]
+    axis = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128,128,128,.5)", "fixedrange": True,
+            "tickfont": {"size": 11, "color": theme.text}}
+    return go.Figure(traces, {
+        "margin": {"l": 50, "r": 4, "t": 6, "b": 40}, "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "font": {"color": theme.text}, "shapes": upright,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}, "hovermode": "x unified",
+        "xaxis": {**axis, "title": {"text": x_label}}, "yaxis": {**axis, "title": {"text": y_label}}})
 
 
 def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int = 3) -> go.Figure:

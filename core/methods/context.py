@@ -116,14 +116,15 @@ class Context:
         return torch.cat(parts).double().numpy()
 
     @cached_property
-    def _double(self) -> nn.Module:
+    def double(self) -> nn.Module:
+        """The network in float64, which exact weights need."""
         return copy.deepcopy(self.explained.module).double()
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities ``(n,C)`` float64, computed in double, of inputs (n,d): the model as an API."""
         with torch.no_grad():
             images = torch.from_numpy(np.asarray(x, np.float64)).reshape(-1, *self.shape)
-            return torch.cat([self._double(part).softmax(1) for part in images.split(BATCH)]).numpy()
+            return torch.cat([self.double(part).softmax(1) for part in images.split(BATCH)]).numpy()
 
     def gradients(self, images: np.ndarray) -> np.ndarray:
         """Its gradient ``(n,h,w)`` float64 at each image (n,h,w)."""

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core import pipeline
 from core.figures.style import SCALES
+from core.regions import PARTNERS
 from core.registry import DATASETS, METHODS, MODELS
 from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
@@ -22,6 +23,8 @@ FILTERS = {"all images": {}, "class 0": {"label": 0}, "class 1": {"label": 1},
            "correct": {"correct": True}, "wrong": {"correct": False}}
 SORTS = ("as chosen", "EMD", "IME", "Precision")
 CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
+VIEWS = ("decision features", "same region, same answer", "map of regions", "along a line",
+         "exact is not innocent")
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
 
@@ -68,6 +71,10 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "column": (None, _whole(0, 10**4)),
     "table": (False, _flag),
     "closer": ("one pixel", _choice(CLOSER)),
+    "sampling": ("orthogonal", _choice(("orthogonal", "hypercube"))),
+    "region_view": (VIEWS[0], _choice(VIEWS)),
+    "partner": (PARTNERS[0], _choice(PARTNERS)),
+    "zoom": (6, _whole(0, 10)),
 }
 
 

@@ -12,7 +12,7 @@ from core.figures import screen
 from core.registry import METHODS, METRICS
 from core.types import NotApplicable, Spec, Steps
 from pages.components import choices, jobs
-from pages.components.panels import WIDTH, Result, View, chart, title
+from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
 
 SEEDS = 5
 
@@ -66,9 +66,9 @@ def _pattern_steps(spec: Spec, view: View) -> None:
     with st.container(horizontal=True, gap="small", key="steps"):
         with st.container(width=WIDTH, gap="xsmall"):
             title("1 · Surrogate weights")
-            _signed(steps.weights, view, "steps.weights", "The surrogate's weights")
+            signed(steps.weights, view, "steps.weights", "The surrogate's weights")
             fit = "exact at the image" if np.isnan(steps.fit) else f"R² {steps.fit:.2f} on its samples"
-            _say(f"{options['surrogate'].capitalize()}, {fit}. These weights say how to read the answer; they also "
+            say(f"{options['surrogate'].capitalize()}, {fit}. These weights say how to read the answer; they also "
                  "cancel noise.")
         with st.container(width=WIDTH, gap="xsmall"):
             title("2 · Neighbourhood")
@@ -78,14 +78,9 @@ def _pattern_steps(spec: Spec, view: View) -> None:
             _outputs(steps, view)
         with st.container(width=WIDTH, gap="xsmall"):
             title("4 · Pattern")
-            _signed(steps.pattern, view, "steps.pattern", "The pattern")
-            _say("Covariance of each pixel with that output over the neighbourhood: what moves with the answer "
+            signed(steps.pattern, view, "steps.pattern", "The pattern")
+            say("Covariance of each pixel with that output over the neighbourhood: what moves with the answer "
                  "stays, what only cancels noise drops out.")
-
-
-def _signed(values: np.ndarray, view: View, key: str, alt: str) -> None:
-    limit = float(np.abs(values).max()) or 1.0
-    chart(screen.heatmap(values / limit, 1.0, view.theme.signed, view.theme, signed=True, pixel=view.pixel), key, alt)
 
 
 def _neighbours(steps: Steps, view: View) -> None:
@@ -94,7 +89,7 @@ def _neighbours(steps: Steps, view: View) -> None:
     chart(tiles, "steps.neighbours", "The training images with the largest weight")
     used = int(np.count_nonzero(steps.neighbours))
     worth = 1 / float(np.square(steps.neighbours).sum())
-    _say(f"The heaviest of {used:,} training images and their weights; together they count like {worth:,.0f} equal "
+    say(f"The heaviest of {used:,} training images and their weights; together they count like {worth:,.0f} equal "
          "ones.")
 
 
@@ -103,7 +98,7 @@ def _outputs(steps: Steps, view: View) -> None:
     chart(screen.scatter(steps.model_outputs, surrogate, "model", "surrogate", view.theme), "steps.outputs",
           "Surrogate output against model output on the neighbourhood")
     agreement = np.corrcoef(steps.model_outputs, surrogate)[0, 1] if np.ptp(steps.model_outputs) else np.nan
-    _say(f"Surrogate against model on the {len(surrogate)} heaviest neighbours, correlation {agreement:.2f}. The "
+    say(f"Surrogate against model on the {len(surrogate)} heaviest neighbours, correlation {agreement:.2f}. The "
          "surrogate is right near the image, not everywhere.")
 
 
@@ -130,7 +125,7 @@ def _spread(found: Sequence[Result], view: View) -> None:
                       f"spread.{method}", f"Standard deviation of {METHODS[method].label} over {SEEDS} seeds")
                 share = float(deviation.mean() / (np.abs(values.mean(0)).mean() or 1.0))
                 same = not np.ptp(values, axis=0).any()
-                _say("The same for every seed: nothing random is used with these options." if same else
+                say("The same for every seed: nothing random is used with these options." if same else
                      f"Per pixel over {SEEDS} seeds, as a share of the mean map's largest value. On average "
                      f"{share:.1f} times the mean map's own size.")
     if _score_table(maps, draw=False):
@@ -165,7 +160,3 @@ def _score_table(maps: dict[str, list], draw: bool = True) -> bool:
 def _wait_for_scores(maps: dict[str, list]) -> None:
     if _score_table(maps):
         st.rerun()
-
-
-def _say(text: str) -> None:
-    st.html(f"<div class='al-quiet'>{text}</div>")

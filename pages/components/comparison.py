@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import pipeline
 from core.registry import METHODS, METRICS
-from core.types import NotApplicable, Score, Spec
+from core.types import Attribution, NotApplicable, Score, Spec
 from pages.components import choices, jobs, panels
 from pages.components.panels import Result
 
@@ -28,13 +28,14 @@ def results(base: Spec, methods: Sequence[str]) -> list[Result]:
         except NotApplicable as reason:
             found.append(Result(method, reason=str(reason)))
             continue
-        found.append(Result(method, attribution, score=_known(attribution)))
+        found.append(Result(method, attribution, score=known(attribution)))
     place.empty()
     jobs.drop_waiting({(r.attribution.spec, name) for r in found if r.attribution for name in SLOW})
     return _sorted(found)
 
 
-def _known(attribution) -> Score:
+def known(attribution: Attribution) -> Score:
+    """The scores of a map that need not be waited for."""
     score = Score({}, {}, {})
     for name in METRICS:
         if found := jobs.known_score(attribution, name):

@@ -36,7 +36,8 @@ def run() -> None:
     st.set_page_config(page_title="Attribution Lab", page_icon=str(ROOT / "assets" / "logo.svg"), layout="wide")
     page = st.navigation({
         "Explore": [st.Page(ROOT / "pages" / "compare.py", title="Compare", icon=":material/compare:",
-                            default=True)],
+                            default=True),
+                    st.Page(ROOT / "pages" / "regions.py", title="Regions", icon=":material/grid_view:")],
     })
     st.html(STYLE)
     st.logo(ROOT / "assets" / "logo.svg", size="large")

@@ -41,6 +41,7 @@ class View:
     outline: bool
     pixel: tuple[int, int] | None
     theme: Theme
+    options: bool = True  # whether a method's options can be changed in its panel
 
     @classmethod
     def chosen(cls) -> View:
@@ -67,7 +68,7 @@ def draw(results: Sequence[Result], view: View) -> None:
         _truth(first, view)
         for result in results:
             with st.container(width=WIDTH, gap="xsmall", key=f"panel.{result.method}"):
-                _title(result)
+                _title(result, view)
                 if result.attribution is None:
                     st.caption(f"Does not apply: {result.reason}")
                     continue
@@ -115,11 +116,12 @@ def _truth(first: Attribution, view: View) -> None:
                 f"image, so an even map has IME {1 - share:.3f}</span></div>")
 
 
-def _title(result: Result) -> None:
+def _title(result: Result, view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap=None,
                       wrap=False):
         title(result.label)
-        controls.method_options(result.method)
+        if view.options:
+            controls.method_options(result.method)
 
 
 def _map(result: Result, limit: float, view: View, hover: np.ndarray, names: Sequence[str]) -> None:
@@ -139,6 +141,18 @@ def title(text: str) -> None:
 def chart(figure, key: str, alt: str) -> None:
     """A square chart with a text alternative."""
     st.plotly_chart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
+
+
+def signed(values: np.ndarray, view: View, key: str, alt: str, **more) -> None:
+    """A chart of a signed map (h,w), divided by its largest value."""
+    limit = float(np.abs(values).max()) or 1.0
+    chart(screen.heatmap(values / limit, 1.0, view.theme.signed, view.theme, signed=True, pixel=view.pixel, **more),
+          key, alt)
+
+
+def say(text: str) -> None:
+    """Quiet words under a panel."""
+    st.html(f"<div class='al-quiet'>{text}</div>")
 
 
 def _remarks(result: Result, limit: float, view: View) -> None:

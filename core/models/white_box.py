@@ -1,0 +1,56 @@
+"""What a piecewise linear network looks like from inside: which region an input lies in, and its exact weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+BATCH = 256  # images in one pass: bounds memory
+
+
+def patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
+    """The switch settings ``(n,k)`` uint8, packed bits, of images (n,h,w) in a float64 network.
+
+    Two inputs lie in one linear region if all ReLUs and all max pools choose alike: equal rows.
+    """
+    found: list[np.ndarray] = []
+
+    def relu(_: nn.Module, given: tuple, __: torch.Tensor) -> None:
+        found.append((given[0] > 0).flatten(1).numpy())
+
+    def pool(layer: nn.MaxPool2d, given: tuple, __: torch.Tensor) -> None:
+        _, at = functional.max_pool2d(given[0], layer.kernel_size, layer.stride, layer.padding, return_indices=True)
+        bits = np.frombuffer(at.flatten(1).numpy().astype(">u2").tobytes(), np.uint8).reshape(len(at), -1)
+        found.append(np.unpackbits(bits, axis=1).astype(bool))
+
+    handles = [layer.register_forward_hook(relu if isinstance(layer, nn.ReLU) else pool)
+               for layer in module.modules() if isinstance(layer, (nn.ReLU, nn.MaxPool2d))]
+    rows = []
+    try:
+        with torch.no_grad():
+            for part in torch.from_numpy(np.asarray(images, np.float64)).split(BATCH):
+                found.clear()
+                module(part)
+                rows.append(np.packbits(np.concatenate(found, axis=1), axis=1) if found
+                            else np.zeros((len(part), 1), np.uint8))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return np.concatenate(rows)
+
+
+def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
+    """D_c ``(n,h,w)`` float64 of equation 1 (OpenAPI) at images (n,h,w), and the margin ``(n,)`` it belongs to.
+
+    The margin is the mean log ratio of class c to the others; inside a region its gradient is D_c.
+    """
+    weights, margins = [], []
+    for part in torch.from_numpy(np.asarray(images, np.float64)).split(BATCH):
+        part = part.clone().requires_grad_(True)
+        logits = module(part)
+        margin = (logits.shape[1] * logits[:, target] - logits.sum(1)) / (logits.shape[1] - 1)
+        weights.append(torch.autograd.grad(margin.sum(), part)[0].numpy())
+        margins.append(margin.detach().numpy())
+    return np.concatenate(weights), np.concatenate(margins)

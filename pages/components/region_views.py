@@ -1,0 +1,189 @@
+"""What the Regions page shows, one idea at a time: what is not shown is not computed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from core import pipeline, regions
+from core.figures import screen
+from core.registry import METHODS
+from core.types import NotApplicable, Spec
+from pages.components import choices, comparison, frame
+from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
+
+FEW = 600  # regions up to which their borders are drawn
+BORDERS = 60  # borders up to which a line shows them
+FLIP = 0.1  # of its map's largest value: below it a sign means little
+
+
+def show(name: str, spec: Spec, view: View) -> None:
+    """The named view of one image."""
+    {"decision features": _decision, "same region, same answer": _consistency, "map of regions": _map,
+     "along a line": _line, "exact is not innocent": _innocent}[name](spec, view)
+
+
+def _decide(spec: Spec) -> regions.Decision:
+    """OpenAPI on the image, with progress when it takes longer than a moment."""
+    place = st.empty()
+    found = regions.decision(spec.replace(method="openapi"), st.session_state.sampling,
+                             progress=lambda done, total, text: place.progress(min(done / total, 1.0), f"{text}: {done} of {total}"))
+    place.empty()
+    return found
+
+
+def _decision(spec: Spec, view: View) -> None:
+    st.html("<div class='al-quiet'>A network of ReLUs is linear around every image. OpenAPI finds the weights of that "
+            "region from probabilities alone, and tests them; here the network's own weights are known.</div>")
+    st.segmented_control("Sampling", ("orthogonal", "hypercube"), key="sampling", required=True,
+                         help="orthogonal: one step along every pixel. hypercube: the paper's way, which solves a "
+                              "system of as many equations as pixels at every try; at 64 × 64 it takes half a minute.")
+    d = _decide(spec)
+    with st.container(horizontal=True, gap="small", key="decision"):
+        with st.container(width=WIDTH, gap="xsmall"):
+            title("Image")
+            peak = float(np.abs(d.image).max()) or 1.0
+            chart(screen.heatmap(d.image, peak, view.theme.image, view.theme, signed=True), "region.image",
+                  f"Test image {spec.image}.")
+            say(f"Class {d.target} is explained, probability {100 * d.probability:.4g} %")
+        with st.container(width=WIDTH, gap="xsmall"):
+            title("OpenAPI, from probabilities")
+            if d.found.exact:
+                signed(d.values, view, "region.found", "OpenAPI's decision features.")
+            else:
+                st.info(f"No exact answer: {d.found.reason}.")
+            say(f"{d.found.queries:,} questions in {d.found.rounds} rounds, {d.seconds:.2f} s"
+                + (f"<br>Radius {d.found.radius:.2g}" if d.found.exact else ""))
+        with st.container(width=WIDTH, gap="xsmall"):
+            title("The network's own weights")
+            signed(d.truth, view, "region.truth", "The exact weights, read from inside the network.")
+            say("Known only with access to the network")
+        if d.found.exact:
+            with st.container(width=WIDTH, gap="xsmall"):
+                title("On the image")
+                _overlay(d, view)
+                say("The strongest tenth of the pixels by |weight|: red for the class, blue against")
+    if d.found.exact:
+        st.html(f"<div class='al-scores'><b>L1 distance to the network's own weights: {d.error:.1e}</b> of their size. "
+                "That is rounding: the answer is exact.</div>")
+    with st.expander("Every round"):
+        st.dataframe([{"Radius": r.radius, "Largest misfit of a test point": r.residual,
+                       "Accepted": "yes" if r.accepted else "no"} for r in d.found.trace], hide_index=True,
+                     column_config={"Radius": st.column_config.NumberColumn(format="%.3g"),
+                                    "Largest misfit of a test point": st.column_config.NumberColumn(format="%.2e")})
+
+
+def _overlay(d: regions.Decision, view: View) -> None:
+    strong = np.abs(d.values) >= np.quantile(np.abs(d.values), 0.9)
+    limit = float(np.abs(d.values).max()) or 1.0
+    figure = screen.heatmap(d.image, float(np.abs(d.image).max()) or 1.0, view.theme.image, view.theme, signed=True)
+    over = screen.heatmap(np.where(strong, d.values / limit, np.nan), 0.6, view.theme.signed, view.theme, signed=True)
+    chart(figure.add_trace(over.data[0]), "region.overlay", "The strongest weights drawn over the image.")
+
+
+def _consistency(spec: Spec, view: View) -> None:
+    st.html("<div class='al-quiet'>Inside one region the model is one linear function, so an exact explanation is the "
+            "same everywhere in it. Methods that look beyond the region differ even there.</div>")
+    st.segmented_control("Compared with", regions.PARTNERS, key="partner", required=True,
+                         format_func=lambda text: text[0].upper() + text[1:])
+    kind, place = st.session_state.partner, st.empty()
+    other = regions.partner(spec, kind)
+    where = "the same region" if other.same else "another region"
+    what = f"Test image {other.number}" if other.number is not None else "A point half way to the first border"
+    st.caption(f"{what}, {other.distance:.3g} away, in {where}. The first border on the way to the nearest image lies "
+               f"after {100 * other.border:.2g} % of it.")
+    found = regions.agreements(spec, kind, progress=lambda done, total, name:
+                               place.progress(done / total, f"{done} of {total} methods, {name} next"))
+    place.empty()
+    with st.container(horizontal=True, gap="small", key="agreement"):
+        for a in found:
+            with st.container(width=WIDTH, gap="xsmall", key=f"agreement.{a.method}"):
+                title(METHODS[a.method].label)
+                if a.here is None:
+                    st.caption(f"Does not apply: {a.reason}")
+                    continue
+                flips = _flips(a)
+                signed(a.there, view, f"there.{a.method}", f"{METHODS[a.method].label} at the other input, hatched "
+                       "where its sign differs from that at the image.", hatched=flips)
+                say(f"<span class='al-scores'>Cosine {a.cosine:.6f}<br>L1 difference {a.relative:.1e}</span><br>"
+                    f"{_pixels(int(flips.sum()))} of another sign")
+
+
+def _flips(a: regions.Agreement) -> np.ndarray:
+    """Pixels that speak clearly at both inputs and say the opposite."""
+    clear = [np.abs(m) > FLIP * np.abs(m).max() for m in (a.here, a.there)]
+    return clear[0] & clear[1] & (np.sign(a.here) != np.sign(a.there))
+
+
+def _pixels(count: int) -> str:
+    return "no pixel" if count == 0 else "1 pixel (hatched)" if count == 1 else f"{count} pixels (hatched)"
+
+
+def _map(spec: Spec, view: View) -> None:
+    st.html("<div class='al-quiet'>A plane through the image (cross) and two near images of different classes. Colour: "
+            "how far the exact weights there agree with those at the image.</div>")
+    st.slider("Zoom out", 0, 10, key="zoom", width=420,
+              help="0: the radius OpenAPI accepted. 10: as far as the nearest test image.")
+    d = _decide(spec)
+    far = regions.partner(spec, regions.PARTNERS[1]).distance
+    near = d.found.radius if d.found.exact else 1e-4 * far
+    half = float(near * (far / near) ** (st.session_state.zoom / 10))
+    place = st.empty()
+    place.progress(0.0, "Weights of all points of the plane")
+    found = regions.region_map(spec, half, 31 if spec.model == "CNN" and spec.size == 64 else 41)
+    place.empty()
+    tried = [(r.radius, False) for r in d.found.trace[:-1]] + [(d.found.radius, True)] * d.found.exact
+    figure = screen.region_map(found.at, found.cosine, found.margin, found.region if found.count < FEW else None,
+                               tried, view.theme)
+    st.plotly_chart(figure, key="region.map", theme=None, height=430, width=520, config={"displayModeBar": False},
+                    alt=f"{found.count} regions in the plane; the lowest cosine is {np.nanmin(found.cosine):.2f}.")
+    rings = "; rings: the tried radii, the accepted one bold" if half < 64 * near else ""
+    crossed = "; dashed line: where the model's answer changes" if (found.margin > 0).any() and (
+        found.margin < 0).any() else ""
+    borders = "thin lines: borders of regions" if found.count < FEW else "too many regions to draw their borders"
+    say(f"Half width {half:.3g} pixel units. {found.count:,} regions among {found.region.size:,} points, lowest cosine "
+        f"{np.nanmin(found.cosine):.2f}; {borders}{crossed}{rings}.")
+
+
+def _line(spec: Spec, view: View) -> None:
+    number, place = regions.nearest(spec), st.empty()
+    found = regions.line(spec, number, progress=lambda done, total, name:
+                         place.progress(done / total, f"{done} of {total} methods, {name} next"))
+    place.empty()
+    names = {"exact": "Exact weights"} | {m: METHODS[m].label for m in regions.ALONG}
+    few = len(found.borders) <= BORDERS and len(found.borders) < len(found.t) - 1
+    st.plotly_chart(screen.curves(found.t, {names[n]: y for n, y in found.cosine.items()},
+                                  f"way from image {spec.image} to its nearest, image {number}",
+                                  "cosine to the map at the start", view.theme, found.borders if few else (),
+                                  found.class_change),
+                    key="region.line", theme=None, height=380, config={"displayModeBar": False},
+                    alt="At the end: " + ", ".join(f"{names[n]} {y[-1]:.2f}" for n, y in found.cosine.items()))
+    borders = (f"{len(found.borders)} of {len(found.t) - 1} steps cross a border of regions"
+               + (" (grey)" if few else ": too many to draw"))
+    change = f"; the model's answer changes {len(found.class_change)} time(s) (dashed)" if len(
+        found.class_change) else "; the model's answer stays the same"
+    say(f"{borders}{change}. Exact weights are constant inside a region and jump at its borders.")
+
+
+def _innocent(spec: Spec, view: View) -> None:
+    st.html("<div class='al-quiet'>Exact is not innocent: a pixel that only cancels noise has a weight in the model, so "
+            "the exact weights mark it. The pattern of the same weights asks what moves with the answer.</div>")
+    found = []
+    for method, options in (("openapi", {}), ("patternlocal", {"surrogate": "openapi"})):
+        try:
+            attribution = pipeline.explain(spec.replace(method=method, options=options))
+        except NotApplicable as reason:
+            found.append(Result(method, reason=str(reason)))
+            continue
+        found.append(Result(method, attribution, score=comparison.known(attribution)))
+    comparison.show(found, replace(view, options=False))
+    if st.button("Open both in Compare", icon=":material/compare:"):
+        _to_compare()
+
+
+def _to_compare() -> None:
+    st.session_state[choices.STATE]["methods"] = ["openapi", "patternlocal"]
+    choices.set_method_options("patternlocal", {"surrogate": "openapi"})
+    st.switch_page(frame.ROOT / "pages" / "compare.py")

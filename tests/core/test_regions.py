@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+import torch
+
+from core import InputError, pipeline, regions
+from core.models import white_box
+from core.registry import MODELS
+
+
+@pytest.fixture(scope="module", params=["MLP", "CNN", "LLR"])
+def module(request):
+    torch.manual_seed(0)
+    return MODELS[request.param].function(8).double().eval()
+
+
+@pytest.fixture(scope="module")
+def images():
+    return np.random.default_rng(0).standard_normal((6, 8, 8))
+
+
+def test_weights_of_a_region_are_the_networks_linear_function_there(module, images):
+    """f(x + e) - f(x) = D e for every step that leaves no region."""
+    weights, margin = white_box.decision_weights(module, images, 1)
+    steps = 1e-7 * np.random.default_rng(1).standard_normal(images.shape)
+    same = (white_box.patterns(module, images) == white_box.patterns(module, images + steps)).all(1)
+    assert same.sum() >= 4
+    change = white_box.decision_weights(module, images + steps, 1)[1] - margin
+    assert np.allclose(change[same], (weights * steps).sum((1, 2))[same], atol=1e-13)
+
+
+def test_patterns_differ_across_a_border_and_not_inside(module, images):
+    rows = white_box.patterns(module, np.concatenate([images, images]))
+    assert (rows[:6] == rows[6:]).all()
+    if any(isinstance(m, torch.nn.ReLU) for m in module.modules()):
+        assert len(np.unique(white_box.patterns(module, np.concatenate([images, -images])), axis=0)) > 1
+        assert not [h for m in module.modules() for h in m._forward_hooks], "hooks are taken away again"
+
+
+def test_openapi_on_the_image_equals_the_white_box(spec):
+    d = regions.decision(spec)
+    assert d.found.exact and d.error < 1e-9
+    assert np.allclose(d.values, d.truth, rtol=1e-7, atol=1e-9 * np.abs(d.truth).max())
+
+
+def test_the_first_border_is_where_the_pattern_first_changes(spec):
+    context = pipeline.context(spec)
+    here = context.image.astype(float)
+    there = pipeline.dataset(spec).test.x[regions.nearest(spec)].astype(float)
+    t = regions.first_border(context, here, there)
+    assert 0 < t < 1
+    points = here + np.array([0, t * (1 - 1e-9), t * (1 + 1e-9)])[:, None, None] * (there - here)
+    rows = white_box.patterns(context.double, points)
+    assert (rows[0] == rows[1]).all() and (rows[0] != rows[2]).any()
+
+
+def test_only_the_exact_explanation_is_the_same_inside_a_region(spec):
+    inside = regions.partner(spec, regions.PARTNERS[0])
+    assert inside.same and inside.number is None
+    found = {a.method: a for a in regions.agreements(spec, regions.PARTNERS[0])}
+    assert found["openapi"].cosine == pytest.approx(1, abs=1e-9) and found["openapi"].relative < 1e-8
+    assert found["gradient_x_input"].relative > 1e-4
+
+
+def test_another_image_lies_in_another_region_and_is_explained_otherwise(spec):
+    other = regions.partner(spec, regions.PARTNERS[1])
+    assert other.number == regions.nearest(spec) != spec.image and not other.same
+    found = {a.method: a for a in regions.agreements(spec, regions.PARTNERS[1])}
+    assert found["openapi"].cosine < 0.9999
+
+
+def test_map_of_the_accepted_radius_is_one_region_and_a_wide_one_is_not(spec):
+    near = regions.region_map(spec, regions.decision(spec).found.radius / 2, 11)
+    assert near.count == 1 and np.allclose(near.cosine, 1)
+    far = regions.region_map(spec, regions.partner(spec, regions.PARTNERS[1]).distance, 11)
+    assert far.count > 1 and far.cosine.min() < 0.99 and far.region.max() + 1 == far.count
+    here = white_box.decision_weights(pipeline.context(spec).double, pipeline.context(spec).image[None],
+                                      pipeline.context(spec).target)[1][0]
+    assert far.margin[5, 5] == pytest.approx(here) and far.cosine[5, 5] == pytest.approx(1)
+
+
+def test_along_a_line_exact_weights_change_only_at_borders(spec):
+    found = regions.line(spec, regions.nearest(spec))
+    assert all(y[0] == pytest.approx(1) for y in found.cosine.values())
+    middle = (found.t[1:] + found.t[:-1]) / 2
+    quiet = ~np.isin(middle, found.borders)
+    assert quiet.any() and np.abs(np.diff(found.cosine["exact"]))[quiet].max() < 1e-9
+
+
+@pytest.mark.parametrize("call", [
+    lambda spec: regions.partner(spec, "me"), lambda spec: regions.region_map(spec, 0.0),
+    lambda spec: regions.line(spec, spec.image), lambda spec: regions.line(spec, 10**6)])
+def test_what_does_not_exist_is_told(spec, call):
+    with pytest.raises(InputError):
+        call(spec)

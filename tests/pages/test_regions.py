@@ -1,0 +1,43 @@
+import pytest
+
+from pages.components.choices import VIEWS
+
+
+@pytest.fixture
+def page(app):
+    """``page(**choices)`` opens the Regions page by a link."""
+    def open_page(**chosen):
+        app.link(**chosen)
+        app.switch_page("pages/regions.py")
+        return app.run()
+    return open_page
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_shows_its_charts(page, view):
+    app = page(region_view=view)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "Linear regions"
+    assert len(app.get("plotly_chart")) == {VIEWS[0]: 4, VIEWS[1]: 4, VIEWS[2]: 1, VIEWS[3]: 1, VIEWS[4]: 4}[view]
+
+
+def test_an_exact_answer_is_called_exact(page):
+    text = " ".join(block.body for block in page().get("html"))
+    assert "the answer is exact" in text and "questions in" in text
+
+
+@pytest.mark.parametrize("model, scenario, background, snr", [("LLR", "LIN", "CORR", 0.05), ("CNN", "XOR", "WHITE", 0.6)])
+def test_every_kind_of_model_has_regions(page, model, scenario, background, snr):
+    for view in (VIEWS[0], VIEWS[2]):
+        app = page(model=model, scenario=scenario, background=background, snr=snr, region_view=view)
+        assert not app.exception and not app.error
+
+
+def test_a_link_with_nonsense_is_told_and_the_page_works(page):
+    app = page(region_view="wonder", zoom=99)
+    assert not app.exception and len(app.warning) == 2
+
+
+def test_a_model_that_was_never_trained_is_offered(page):
+    app = page(snr=0.01)
+    assert not app.exception and "Train it" in app.button[-1].label
