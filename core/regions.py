@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core import pipeline
+from core.methods import numeric
 from core.methods.context import Context
 from core.methods.openapi import DecisionFeatures, decision_features
 from core.models import white_box
@@ -23,6 +24,8 @@ from core.types import InputError, NotApplicable, Spec, one_of
 PARTNERS = ("a point in the same region", "the nearest test image")
 COMPARED = ("openapi", "gradient_x_input", "integrated_gradients", "lime")
 ALONG = ("gradient_x_input", "integrated_gradients")  # cheap enough for every point of a line
+DISTANCES = (1e-2, 1e-4, 1e-8)  # as in the paper
+LARGE = 400  # pixels up to which regressions on 2 (d + 1) points are quick
 KEPT = 32  # results of each kind that stay in memory
 Progress = Callable[[int, int, str], None]
 
@@ -269,6 +272,43 @@ def line(spec: Spec, number: int, points: int = 41, *, progress: Progress | None
     middle = (t[1:] + t[:-1]) / 2
     return Line(t, {name: np.array([_cosine(m[0], one) for one in m]) for name, m in maps.items()},
                 middle[(rows[1:] != rows[:-1]).any(1)], middle[np.diff(margin > 0)])
+
+
+@dataclass(frozen=True)
+class Error:
+    """Relative L1 distance of a method's weights to the network's own, at distance ``h`` (NaN: it needs none)."""
+
+    method: str
+    h: float
+    error: float
+    reason: str = ""
+
+
+@_remembered
+def errors(spec: Spec, *, progress: Progress | None = None) -> list[Error]:
+    """How far OpenAPI and the ways that need a distance h are from the network's own weights.
+
+    Regressions solve for all pixels twice over; they are left out beyond LARGE pixels.
+    """
+    context = pipeline.context(spec)
+    truth = white_box.decision_weights(context.double, context.image[None], context.target)[0][0]
+    ways: dict[str, Callable[[float], np.ndarray]] = {
+        "Naive solve": lambda h: numeric.naive(context, h=h), "ZOO": lambda h: numeric.zoo(context, h=h)}
+    if context.image.size <= LARGE:
+        ways |= {"LIME, linear": lambda h: numeric.regression(context, h),
+                 "LIME, ridge": lambda h: numeric.regression(context, h, ridge=1.0)}
+    d = decision(spec)
+    found = [Error("OpenAPI", float("nan"), d.error, d.found.reason)]
+    for done, (name, h) in enumerate((name, h) for name in ways for h in DISTANCES):
+        if progress:
+            progress(done, len(ways) * len(DISTANCES), f"{name}, h = {h:g}")
+        try:
+            error = float(np.abs(ways[name](h) - truth).sum() / np.abs(truth).sum())
+        except (NotApplicable, np.linalg.LinAlgError) as reason:
+            found.append(Error(name, h, float("nan"), str(reason)))
+        else:
+            found.append(Error(name, h, error))
+    return found
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:

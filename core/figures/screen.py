@@ -104,6 +104,29 @@ def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], x_label: str, y_label
         "xaxis": {**axis, "title": {"text": x_label}}, "yaxis": {**axis, "title": {"text": y_label}}})
 
 
+def errors(rows: Sequence[tuple[str, float, float]], theme: Theme) -> go.Figure:
+    """Relative errors (method, h, error) on a logarithmic axis, a line a method, a symbol a distance h."""
+    names = list(dict.fromkeys(name for name, _, _ in rows))
+    traces = []
+    for h, symbol in zip(dict.fromkeys(h for _, h, _ in rows if not np.isnan(h)), ("circle", "square", "diamond")):
+        here = [(name, error) for name, at, error in rows if at == h]
+        traces.append(go.Scatter(x=[e for _, e in here], y=[n for n, _ in here], mode="markers", name=f"h = {h:g}",
+                                 marker={"symbol": symbol, "size": 12, "color": "#4393c3"},
+                                 hovertemplate="%{y}, " + f"h = {h:g}: " + "%{x:.1e}<extra></extra>"))
+    free = [(name, error) for name, at, error in rows if np.isnan(at)]
+    traces.append(go.Scatter(x=[e for _, e in free], y=[n for n, _ in free], mode="markers", name="no h needed",
+                             marker={"symbol": "star", "size": 15, "color": theme.outline},
+                             hovertemplate="%{y}: %{x:.1e}<extra></extra>"))
+    axis = {"fixedrange": True, "tickfont": {"size": 12, "color": theme.text}, "zeroline": False}
+    return go.Figure(traces, {
+        "margin": {"l": 110, "r": 10, "t": 6, "b": 44}, "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "font": {"color": theme.text},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "xaxis": {**axis, "type": "log", "gridcolor": "rgba(128,128,128,.25)", "exponentformat": "power",
+                  "title": {"text": "relative L1 error"}},
+        "yaxis": {**axis, "categoryorder": "array", "categoryarray": names[::-1], "gridcolor": "rgba(128,128,128,.25)"}})
+
+
 def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int = 3) -> go.Figure:
     """Small pictures (k,h,w) in rows of ``across``, each on its own grey scale with its label below."""
     count, rows, columns = images.shape

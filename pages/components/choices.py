@@ -24,7 +24,7 @@ FILTERS = {"all images": {}, "class 0": {"label": 0}, "class 1": {"label": 1},
 SORTS = ("as chosen", "EMD", "IME", "Precision")
 CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
 VIEWS = ("decision features", "same region, same answer", "map of regions", "along a line",
-         "exact is not innocent")
+         "against other ways", "exact is not innocent")
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
 

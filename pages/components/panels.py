@@ -102,7 +102,7 @@ def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[st
         sure = first.probabilities[first.predicted]
         right = "correct" if first.predicted == first.label else "wrong"
         st.html(f"<div class='al-scores'>Label {first.label}, predicted {first.predicted} ({right})<br>"
-                f"Probability {_percent(sure)}</div>")
+                f"Probability {percent(sure)}</div>")
 
 
 def _truth(first: Attribution, view: View) -> None:
@@ -202,5 +202,6 @@ def ordinal(rank: int) -> str:
     return "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
 
 
-def _percent(p: float) -> str:
+def percent(p: float) -> str:
+    """A probability in words that never say 100 % of less."""
     return "> 99.99 %" if p > 0.9999 else f"{100 * p:.2f} %"

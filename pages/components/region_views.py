@@ -12,7 +12,7 @@ from core.figures import screen
 from core.registry import METHODS
 from core.types import NotApplicable, Spec
 from pages.components import choices, comparison, frame
-from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
+from pages.components.panels import WIDTH, Result, View, chart, percent, say, signed, title
 
 FEW = 600  # regions up to which their borders are drawn
 BORDERS = 60  # borders up to which a line shows them
@@ -22,7 +22,7 @@ FLIP = 0.1  # of its map's largest value: below it a sign means little
 def show(name: str, spec: Spec, view: View) -> None:
     """The named view of one image."""
     {"decision features": _decision, "same region, same answer": _consistency, "map of regions": _map,
-     "along a line": _line, "exact is not innocent": _innocent}[name](spec, view)
+     "along a line": _line, "against other ways": _errors, "exact is not innocent": _innocent}[name](spec, view)
 
 
 def _decide(spec: Spec) -> regions.Decision:
@@ -47,7 +47,7 @@ def _decision(spec: Spec, view: View) -> None:
             peak = float(np.abs(d.image).max()) or 1.0
             chart(screen.heatmap(d.image, peak, view.theme.image, view.theme, signed=True), "region.image",
                   f"Test image {spec.image}.")
-            say(f"Class {d.target} is explained, probability {100 * d.probability:.4g} %")
+            say(f"Class {d.target} is explained, probability {percent(d.probability)}")
         with st.container(width=WIDTH, gap="xsmall"):
             title("OpenAPI, from probabilities")
             if d.found.exact:
@@ -165,6 +165,24 @@ def _line(spec: Spec, view: View) -> None:
     change = f"; the model's answer changes {len(found.class_change)} time(s) (dashed)" if len(
         found.class_change) else "; the model's answer stays the same"
     say(f"{borders}{change}. Exact weights are constant inside a region and jump at its borders.")
+
+
+def _errors(spec: Spec, view: View) -> None:
+    st.html("<div class='al-quiet'>Other ways to weights from probabilities need a distance h, chosen beforehand. Too "
+            "large, and the points leave the region; too small, and only rounding is left. They cannot tell.</div>")
+    place = st.empty()
+    found = regions.errors(spec.replace(method="openapi"), progress=lambda done, total, text:
+                           place.progress(done / total, f"{text}: {done} of {total}"))
+    place.empty()
+    st.plotly_chart(screen.errors([(e.method, e.h, e.error) for e in found], view.theme), key="region.errors",
+                    theme=None, height=340, config={"displayModeBar": False},
+                    alt="; ".join(f"{e.method}{'' if np.isnan(e.h) else f' at h {e.h:g}'}: {e.error:.1e}" for e in found))
+    say("L1 distance to the network's own weights, as a share of their size; further left is better. At 1 nothing of "
+        "the answer is right." + ("" if len(found) > 7 else " Regressions are left out at this size: they would take "
+                                  "minutes."))
+    for e in found:
+        if e.reason:
+            say(f"{e.method}: {e.reason}")
 
 
 def _innocent(spec: Spec, view: View) -> None:

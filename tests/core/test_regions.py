@@ -92,3 +92,14 @@ def test_along_a_line_exact_weights_change_only_at_borders(spec):
 def test_what_does_not_exist_is_told(spec, call):
     with pytest.raises(InputError):
         call(spec)
+
+
+def test_no_way_with_a_distance_is_better_than_openapi(spec):
+    found = regions.errors(spec)
+    assert {e.method for e in found} == {"OpenAPI", "Naive solve", "ZOO", "LIME, linear", "LIME, ridge"}
+    best = next(e.error for e in found if e.method == "OpenAPI")
+    assert best < 1e-9
+    others = [e for e in found if e.method != "OpenAPI"]
+    assert len(others) == 4 * len(regions.DISTANCES) and all(e.error > best - 1e-9 for e in others)
+    assert next(e.error for e in others if e.method == "ZOO" and e.h == 1e-4) < 1e-6, "right where h fits"
+    assert next(e.error for e in others if e.method == "LIME, ridge" and e.h == 1e-8) > 0.99, "its penalty empties it"

@@ -18,7 +18,7 @@ def test_every_view_shows_its_charts(page, view):
     app = page(region_view=view)
     assert not app.exception and not app.error
     assert app.title[0].value == "Linear regions"
-    assert len(app.get("plotly_chart")) == {VIEWS[0]: 4, VIEWS[1]: 4, VIEWS[2]: 1, VIEWS[3]: 1, VIEWS[4]: 4}[view]
+    assert len(app.get("plotly_chart")) == {VIEWS[0]: 4, VIEWS[1]: 4, VIEWS[2]: 1, VIEWS[3]: 1, VIEWS[4]: 1, VIEWS[5]: 4}[view]
 
 
 def test_an_exact_answer_is_called_exact(page):
