@@ -202,6 +202,6 @@ def _innocent(spec: Spec, view: View) -> None:
 
 
 def _to_compare() -> None:
-    st.session_state[choices.STATE]["methods"] = ["openapi", "patternlocal"]
+    st.session_state.methods = ["openapi", "patternlocal"]
     choices.set_method_options("patternlocal", {"surrogate": "openapi"})
     st.switch_page(frame.ROOT / "pages" / "compare.py")

@@ -1,0 +1,58 @@
+"""The Regions page as a person uses it."""
+
+import pytest
+
+SMALL = "?size=8&snr=0.15"  # the shipped 8x8 model
+
+DRAWN = """count => document.querySelectorAll('.js-plotly-plot').length === count
+    && [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.calcdata)
+    && document.querySelector('[data-test-script-state=notRunning]')
+    && !document.querySelector('[data-stale=true]')"""
+
+
+@pytest.fixture
+def regions(window, server):
+    """Opens the Regions page in a new window, with all its charts."""
+    def open_page(link=SMALL, charts=4, **options):
+        screen = window(server, "regions" + link, **options)
+        screen.page.wait_for_function(DRAWN, arg=charts)
+        return screen
+    return open_page
+
+
+def test_from_the_exact_answer_to_its_pattern_by_clicks(regions):
+    screen = regions()
+    assert "the answer is exact" in screen.page.inner_text("[data-testid=stMain]")
+    screen.choose("region_view", "Same region, same answer")
+    screen.page.get_by_text("Cosine 1.000000").first.wait_for()
+    screen.wait_for_query(region_view="same region, same answer")
+    screen.choose("partner", "The nearest test image")
+    screen.page.get_by_text("in another region").wait_for()
+    screen.choose("region_view", "Map of regions")
+    screen.page.get_by_text("Half width").wait_for()
+    screen.choose("region_view", "Exact is not innocent")
+    screen.ready()
+    assert set(screen.scores()) == {"openapi", "patternlocal"}
+    screen.press("Open both in Compare")
+    screen.wait_for_query(methods="openapi,patternlocal", **{"patternlocal.surrogate": "openapi"})
+    screen.ready()
+
+
+def test_a_link_restores_the_view(regions):
+    screen = regions(SMALL + "&region_view=map of regions&zoom=9&image=3", charts=1)
+    assert screen.field("image").input_value() == "3"
+    assert screen.page.locator(".st-key-zoom input").input_value() == "9"
+
+
+def test_phone_needs_no_horizontal_scrolling(regions):
+    screen = regions(SMALL + "&region_view=map of regions", charts=1, viewport={"width": 400, "height": 800})
+    assert screen.page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
+        document.querySelector('[data-testid=stMain]').scrollWidth)""") <= 400
+
+
+def test_every_chart_has_a_text_alternative(regions):
+    for view, charts in (("decision features", 4), ("along a line", 1), ("against other ways", 1)):
+        screen = regions(f"{SMALL}&region_view={view}", charts=charts)
+        labels = screen.page.evaluate("""() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')].map(chart =>
+            (chart.closest('[aria-label]') ?? chart.querySelector('[aria-label]'))?.getAttribute('aria-label') ?? '')""")
+        assert len(labels) == charts and all(len(label) > 10 for label in labels), labels
