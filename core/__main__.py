@@ -60,6 +60,8 @@ def parser() -> argparse.ArgumentParser:
     command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
                          "patternlocal, see tests/bench/requirements.txt")
+    command.add_argument("--maps", type=int, default=10, metavar="N",
+                         help="score the maps of N images a data set beside the dense solver (default 10)")
     return top
 
 
@@ -220,10 +222,10 @@ def bench(options: argparse.Namespace) -> None:
     from core import bench as benchmarks  # late: only this command needs it
 
     rows = []
-    for row in benchmarks.run(lambda text: print(text, file=sys.stderr, flush=True), options.published):
+    for row in benchmarks.run(lambda text: print(text, file=sys.stderr, flush=True), options.published, options.maps):
         rows.append({**dataclasses.asdict(row), "ratio": row.ratio})
         if not options.json:
-            theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.0f} times ours"
+            theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.3g} times ours"
             print(f"{row.name}\n    ours {row.ours:.3g} s; theirs {theirs}; {row.agreement}", flush=True)
     if options.json:
         print(json.dumps(rows))
