@@ -68,7 +68,7 @@ def _pattern_steps(spec: Spec, view: View) -> None:
             title("1 · Surrogate weights")
             signed(steps.weights, view, "steps.weights", "The surrogate's weights")
             fit = "exact at the image" if np.isnan(steps.fit) else f"R² {steps.fit:.2f} on its samples"
-            say(f"{options['surrogate'].capitalize()}, {fit}. These weights say how to read the answer; they also "
+            say(f"{METHODS[options['surrogate']].label}, {fit}. These weights say how to read the answer; they also "
                  "cancel noise.")
         with st.container(width=WIDTH, gap="xsmall"):
             title("2 · Neighbourhood")

@@ -25,7 +25,7 @@ h1 {font-size: 1.6rem !important; padding: 0 0 .2rem !important;}
 .al-scores {font-variant-numeric: tabular-nums; font-size: .875rem; line-height: 1.45;}
 .al-scores .al-best {font-weight: 600;}
 .al-quiet {opacity: .7; font-size: .8rem; line-height: 1.35;}
-.al-title {font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
+.al-title {font-weight: 600; line-height: 1.75rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
 .al-ramp {height: .55rem; width: 9rem; border-radius: 2px; display: inline-block; vertical-align: middle;
           margin: 0 .4rem; border: 1px solid rgba(128,128,128,.35);}
 </style>"""
