@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -35,8 +36,14 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
     if hatched is not None:
         strokes = [((c - 0.35, r + 0.35), (c + 0.35, r - 0.35)) for r, c in np.argwhere(hatched).tolist()]
         traces.append(_lines(strokes, theme.text, 1.0))
+    return go.Figure(traces, _bare(rows, columns))
+
+
+@functools.lru_cache
+def _bare(rows: int, columns: int) -> go.Layout:
+    """The layout of a heatmap and nothing else; the same for all panels, so checked once."""
     axis = {"visible": False, "constrain": "domain", "fixedrange": True}
-    return go.Figure(traces, {
+    return go.Layout({
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": False, "dragmode": False,
         "hoverlabel": {"font": {"family": "monospace", "size": 12}},

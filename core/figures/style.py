@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,12 +66,17 @@ def outline(mask: np.ndarray) -> list[tuple[tuple[float, float], tuple[float, fl
     """
     if mask.ndim != 2:
         raise InputError(f"A mask must be (h,w), not {mask.shape}.")
-    padded = np.pad(mask, 1).astype(int)
+    return list(_outline(mask.shape, np.ascontiguousarray(mask, bool).tobytes()))
+
+
+@functools.lru_cache(maxsize=64)
+def _outline(shape: tuple[int, int], content: bytes) -> tuple:
+    padded = np.pad(np.frombuffer(content, bool).reshape(shape), 1).astype(int)
     across = np.diff(padded, axis=0)[:, 1:-1] != 0  # edge above row i
     down = np.diff(padded, axis=1)[1:-1] != 0  # edge left of column j
     lines = [((a - 0.5, i - 0.5), (b - 0.5, i - 0.5)) for i, row in enumerate(across) for a, b in _runs(row)]
-    return lines + [((j - 0.5, a - 0.5), (j - 0.5, b - 0.5)) for j, column in enumerate(down.T)
-                    for a, b in _runs(column)]
+    return (*lines, *(((j - 0.5, a - 0.5), (j - 0.5, b - 0.5)) for j, column in enumerate(down.T)
+                      for a, b in _runs(column)))
 
 
 def _runs(flags: np.ndarray) -> list[tuple[int, int]]:
