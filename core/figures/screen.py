@@ -18,7 +18,8 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
     """One square panel of values (h,w): row 0 on top, zero neutral, crisp pixels.
 
     Colours run from -limit (``signed``) or 0 to limit. ``mask`` is outlined, ``pixel`` (row, column)
-    marked, pixels in ``hatched (h,w)`` crossed by a stroke. ``hover (h,w,k)`` gives the numbers shown under the pointer beside their ``hover_names``.
+    marked, pixels in ``hatched (h,w)`` crossed by a stroke. ``hover (h,w,k)`` gives the numbers
+    shown under the pointer beside their ``hover_names``.
     """
     rows, columns = values.shape
     lines = [f"{name}: %{{customdata[{i}]:.3g}}" for i, name in enumerate(hover_names)]
@@ -55,12 +56,13 @@ def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: n
                radii: Sequence[tuple[float, bool]], theme: Theme) -> go.Figure:
     """Cosine (k,k) to the image's own weights over a plane with coordinates ``at (k,)``; the image is at 0, 0.
 
-    Colours run from the lowest cosine (at most .99) to 1. The class border is where margin is 0; borders of ``region`` numbers are drawn when given; ``radii``
-    are the tried radii, accepted ones bold.
+    Colours run from the lowest cosine (at most .99) to 1. The class border is where margin is 0; borders of
+    ``region`` numbers are drawn when given; ``radii`` are the tried radii, accepted ones bold.
     """
     step = at[1] - at[0]
     traces: list = [go.Heatmap(
-        x=at, y=at, z=cosine.astype(np.float32), zmin=min(float(np.nanmin(cosine)), 0.99), zmax=1, zsmooth=False, customdata=margin.astype(np.float32),
+        x=at, y=at, z=cosine.astype(np.float32), customdata=margin.astype(np.float32), zsmooth=False,
+        zmin=min(float(np.nanmin(cosine)), 0.99), zmax=1,
         colorscale=[[i / (len(theme.magnitude) - 1), colour] for i, colour in enumerate(theme.magnitude)],
         colorbar={"thickness": 10, "tickfont": {"color": theme.text}, "outlinewidth": 0,
                   "title": {"text": "cosine", "font": {"color": theme.text}}},
@@ -73,7 +75,8 @@ def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: n
         traces.append(_lines(borders, "rgba(255,255,255,.55)", 0.8))
     if (margin > 0).any() and (margin < 0).any():
         traces.append(go.Contour(x=at, y=at, z=margin, contours={"start": 0, "end": 0, "size": 1, "coloring": "none"},
-                                 line={"color": "#ffffff", "width": 2.5, "dash": "dash"}, showscale=False, hoverinfo="skip"))
+                                 line={"color": "#ffffff", "width": 2.5, "dash": "dash"}, showscale=False,
+                                 hoverinfo="skip"))
     turn = np.linspace(0, 2 * np.pi, 73)
     for radius, accepted in radii:
         if step / 4 < radius <= at[-1]:
@@ -131,7 +134,8 @@ def errors(rows: Sequence[tuple[str, float, float]], theme: Theme) -> go.Figure:
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "xaxis": {**axis, "type": "log", "gridcolor": "rgba(128,128,128,.25)", "exponentformat": "power",
                   "title": {"text": "relative L1 error"}},
-        "yaxis": {**axis, "categoryorder": "array", "categoryarray": names[::-1], "gridcolor": "rgba(128,128,128,.25)"}})
+        "yaxis": {**axis, "categoryorder": "array", "categoryarray": names[::-1],
+                  "gridcolor": "rgba(128,128,128,.25)"}})
 
 
 def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int = 3) -> go.Figure:

@@ -31,7 +31,7 @@ def test_first_request_of_a_new_server_shows_frame_and_page_without_notice(windo
     assert screen.page.locator("[data-testid=stSidebarLogo]").is_visible()
     assert screen.page.get_by_text("Page not found").count() == 0
     assert screen.page.locator("[data-testid=stAlert]").count() == 0
-    assert screen.field("image").input_value() == "3"
+    expect(screen.field("image")).to_have_value("3")
     assert list(screen.scores()) == list(DEFAULT_METHODS)
 
 
@@ -128,7 +128,8 @@ def test_address_restores_the_screen_in_another_window_and_after_a_reload(compar
     for other in (screen.ready(), compare(address, locale="en-GB")):  # an option: another browser
         assert other.scores() == scores
         assert other.page.evaluate("location.search") == address
-        assert [other.field(key).input_value() for key in ("image", "row", "column")] == ["9", "2", "5"]
+        for key, value in (("image", "9"), ("row", "2"), ("column", "5")):
+            expect(other.field(key)).to_have_value(value)
 
 
 # ---- options

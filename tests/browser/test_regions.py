@@ -1,6 +1,7 @@
 """The Regions page as a person uses it."""
 
 import pytest
+from playwright.sync_api import expect
 
 SMALL = "?size=8&snr=0.15"  # the shipped 8x8 model
 
@@ -40,8 +41,8 @@ def test_from_the_exact_answer_to_its_pattern_by_clicks(regions):
 
 def test_a_link_restores_the_view(regions):
     screen = regions(SMALL + "&region_view=map of regions&zoom=9&image=3", charts=1)
-    assert screen.field("image").input_value() == "3"
-    assert screen.page.locator(".st-key-zoom input").input_value() == "9"
+    expect(screen.field("image")).to_have_value("3")
+    expect(screen.page.locator(".st-key-zoom input")).to_have_value("9")
 
 
 def test_phone_needs_no_horizontal_scrolling(regions):
