@@ -82,7 +82,7 @@ def any_pairs(draw, edge=16):
     return values, mask
 
 
-@settings(max_examples=200, deadline=None, derandomize=True,
+@settings(max_examples=200, deadline=None, derandomize=True, database=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(any_pairs())
 def test_emd_by_candidate_arcs_equals_the_dense_solver(monkeypatch, pair):
