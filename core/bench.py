@@ -23,7 +23,6 @@ from core.types import Spec
 
 IMAGES = 32  # explained together in the batched row
 MAPS = (("XOR", "WHITE", 0.05), ("XOR", "CORR", 0.05), ("RIGID", "WHITE", 0.7), ("RIGID", "CORR", 0.5))
-METHODS_OF_COMPARE = ("gradient", "lime", "patternlocal", "laplace")
 MAPPED = 10  # images of each whose maps are scored; the dense solver takes some ten minutes for them
 MADE = 40_000  # images
 
@@ -67,7 +66,7 @@ def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
     for scenario, background, snr in MAPS:
         ours, theirs, apart = [], [], []
         for spec in (Spec(scenario=scenario, background=background, snr=snr, method=method, image=image)
-                     for image in range(mapped) for method in METHODS_OF_COMPARE):
+                     for image in range(mapped) for method in pipeline.DEFAULT_METHODS):
             tell(f"EMD of {scenario} {background}, image {spec.image}, {spec.method}")
             a = pipeline.explain(spec)
             mass = np.abs(a.values).ravel() / np.abs(a.values).sum()
@@ -81,8 +80,8 @@ def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
             theirs.append(time.perf_counter() - between)
             apart.append(abs(value / dense - 1))
         slowest = min(t / o for t, o in zip(theirs, ours))
-        yield Row(f"EMD, {scenario} {background}, {cost.shape[1]} important pixels, {len(ours)} maps (geometric means)",
-                  _mean(ours), _mean(theirs), f"relative difference {max(apart):.0e}; least gain {slowest:.1f} times")
+        yield Row(f"EMD, {scenario} {background}, {cost.shape[1]} important pixels, {len(ours)} maps "
+                  "(geometric means)", _mean(ours), _mean(theirs), f"relative difference {max(apart):.0e}; least gain {slowest:.1f} times")
 
 
 def _openapi(context: Context, tell: Callable[[str], None]) -> Row:
@@ -91,7 +90,8 @@ def _openapi(context: Context, tell: Callable[[str], None]) -> Row:
     taken, found = [], []
     for sampling in ("orthogonal", "hypercube"):
         start = time.perf_counter()
-        found.append(decision_features(context.predict_proba, context.image.ravel(), context.target, sampling=sampling))
+        found.append(decision_features(context.predict_proba, context.image.ravel(), context.target,
+                                       sampling=sampling))
         taken.append(time.perf_counter() - start)
     a, b = (f.weights for f in found)
     return Row(f"OpenAPI, {a.size:,} pixels, orthogonal (the paper's hypercube)", *taken,

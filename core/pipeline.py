@@ -29,6 +29,7 @@ from core.types import Attribution, Dataset, InputError, NotApplicable, Score, S
 
 LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "POT")
 DATA = ("scenario", "background", "snr", "size", "samples")  # a Spec's fields that are a data set's options
+DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
 _loading = threading.RLock()
 
@@ -58,7 +59,7 @@ def _dataset(name: str, scenario: str, background: str, snr: float, size: int, s
 def model(spec: Spec) -> models.Model:
     """The trained model a Spec means; the last few stay loaded. InputError when there is none."""
     with _loading:
-        return _model(_only(spec, models.library.ADDRESS))
+        return _model(_only(spec, models.catalogue.ADDRESS))
 
 
 @functools.lru_cache(maxsize=6)
@@ -86,7 +87,7 @@ def _only(spec: Spec, fields: Iterable[str]) -> Spec:
 def split_predictions(spec: Spec) -> np.ndarray:
     """Class probabilities ``(n,C)`` float64 of the Spec's model on all images of its split."""
     with _loading:
-        return predictions(_only(spec, (*models.library.ADDRESS, "split")))
+        return predictions(_only(spec, (*models.catalogue.ADDRESS, "split")))
 
 
 def choose(spec: Spec, first: int = 0, last: int | None = None, *, label: int | None = None,
@@ -116,7 +117,7 @@ def explain(spec: Spec) -> Attribution:
     network = model(spec)
     image, label = np.array(part.x[spec.image]), int(part.y[spec.image])
     probabilities = network.predict_proba(image[None])[0]
-    target = label if spec.target == "true" else int(probabilities.argmax())
+    target = _target(spec, label, probabilities)
 
     path = store.home() / "results" / f"{_key(spec, network)}.bin"
     kept = store.load(path)
@@ -152,8 +153,8 @@ def _compute(spec: Spec, network: models.Model, image: np.ndarray,
 
 def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) -> Context:
     with _loading:
-        training = _training(_only(spec, models.library.ADDRESS))
-    return Context(network.module, image, target, spec.output, training, spec.seed)
+        training = _training(_only(spec, models.catalogue.ADDRESS))
+    return Context(network, image, target, spec.output, training, spec.seed)
 
 
 def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
@@ -176,8 +177,13 @@ def context(spec: Spec, image: np.ndarray | None = None, target: int | None = No
     network, part = model(spec), getattr(dataset(spec), spec.split)
     image = np.array(part.x[spec.image] if image is None else image)
     if target is None:
-        target = int(part.y[spec.image]) if spec.target == "true" else int(network.predict_proba(image[None]).argmax())
+        target = _target(spec, int(part.y[spec.image]), network.predict_proba(image[None])[0])
     return _context(spec, network, image, target)
+
+
+def _target(spec: Spec, label: int, probabilities: np.ndarray) -> int:
+    """The class that is explained."""
+    return label if spec.target == "true" else int(probabilities.argmax())
 
 
 def seeds(spec: Spec, count: int = 5) -> list[Spec]:
@@ -236,7 +242,7 @@ def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | Non
 def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *,
           shipped: bool = False, way: str = "auto",
           epochs: int | None = None) -> dict[str, Any]:
-    """Trains and keeps the model a Spec means; returns its record (see core.models.library)."""
+    """Trains and keeps the model a Spec means; returns its record (see core.models.catalogue)."""
     check(spec)
     trained = models.train(spec.model, dataset(spec), seed=spec.model_seed, progress=progress, way=way,
                            epochs=epochs)
@@ -247,7 +253,7 @@ def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *
 
 def known_models(spec: Spec) -> list[dict[str, Any]]:
     """Records of all models trained (or tried) for the Spec's kind of data and model, any SNR."""
-    fixed = [name for name in models.library.ADDRESS if name not in ("snr", "model")]
+    fixed = [name for name in models.catalogue.ADDRESS if name not in ("snr", "model")]
     return [r for r in models.records() if all(r.get(n) == getattr(spec, n) for n in fixed)]
 
 

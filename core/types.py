@@ -186,6 +186,15 @@ class Score:
             raise AttributeError(f"no score {metric!r}") from None
 
 
+def margin(logits: Any, target: int) -> Any:
+    """Mean over the other classes c' of logit_c - logit_c', ``(n,)``, of logits or log-probabilities ``(n,C)``.
+
+    An array or a tensor. Inside a linear region its gradient is OpenAPI's D_c (equation 1).
+    """
+    classes = logits.shape[1]
+    return (classes * logits[:, target] - logits.sum(1)) / (classes - 1)
+
+
 def number(name: str, value: Any) -> float:
     """``value`` as a finite float, or InputError."""
     try:

@@ -105,7 +105,8 @@ def smoothed(images: np.ndarray, sigma: float) -> np.ndarray:
 
 
 def generate(scenario: str, background: str, snr: float, size: int, samples: int, seed: int, draw: int = 0, *,
-             smooth: Callable[[np.ndarray, float], np.ndarray] = smoothed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+             smooth: Callable[[np.ndarray, float], np.ndarray] = smoothed
+             ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Images (n,h,w) float32, labels (n,) int64 and shown masks (n,h,w) bool, in split order.
 
     ``draw`` > 0 gives other images of the same recipe; ``smooth`` filters the noise of CORR backgrounds.

@@ -6,13 +6,24 @@ import copy
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
+from core.types import margin
+
 BATCH = 512  # images in one pass through the network: bounds memory whatever an option says
+
+
+class Network(Protocol):
+    """What is used of a trained model (core.models.Model): the module, the same in float64, probabilities."""
+
+    module: nn.Module
+    double: nn.Module
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray: ...
 
 
 class Explained(nn.Module):
@@ -29,12 +40,11 @@ class Explained(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         logits = self.module(x)
-        classes = logits.shape[1]
-        if self.output == "probability" and classes > 2:
+        if self.output == "probability" and logits.shape[1] > 2:
             return self.softmax(logits)[:, self.target]
-        margin = (classes * logits[:, self.target] - logits.sum(1)) / (classes - 1)
+        value = margin(logits, self.target)
         # The same as softmax for two classes, and a form whose DeepLift rule adds up.
-        return self.sigmoid(margin) if self.output == "probability" else margin
+        return self.sigmoid(value) if self.output == "probability" else value
 
 
 class Training:
@@ -86,9 +96,9 @@ class Context:
     has to say of itself. ``rng`` is the only source of random numbers.
     """
 
-    def __init__(self, module: nn.Module, image: np.ndarray, target: int, output: str,
+    def __init__(self, network: Network, image: np.ndarray, target: int, output: str,
                  training: Training, seed: int = 0):
-        self.explained = Explained(module, target, output)
+        self.network, self.explained = network, Explained(network.module, target, output)
         self.image, self.target, self.output = np.array(image, np.float32), target, output
         self.training, self.seed = training, seed
         self.rng = np.random.default_rng(seed)
@@ -115,16 +125,9 @@ class Context:
             parts = [self.explained(part) for part in self._batches(images)]
         return torch.cat(parts).double().numpy()
 
-    @cached_property
-    def double(self) -> nn.Module:
-        """The network in float64, which exact weights need."""
-        return copy.deepcopy(self.explained.module).double()
-
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities ``(n,C)`` float64, computed in double, of inputs (n,d): the model as an API."""
-        with torch.no_grad():
-            images = torch.from_numpy(np.asarray(x, np.float64)).reshape(-1, *self.shape)
-            return torch.cat([self.double(part).softmax(1) for part in images.split(BATCH)]).numpy()
+        return self.network.predict_proba(np.asarray(x).reshape(-1, *self.shape))
 
     def gradients(self, images: np.ndarray) -> np.ndarray:
         """Its gradient ``(n,h,w)`` float64 at each image (n,h,w)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.methods.context import Context
 from core.registry import METHODS, Option
-from core.types import NotApplicable
+from core.types import NotApplicable, margin
 
 H = Option("h", "Distance at which the model is asked, in pixel units.", low=1e-12, high=1.0, log=True)
 PAPER = "OpenAPI, section V"
@@ -36,9 +36,9 @@ def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:
 
 
 def regression(context: Context, h: float, ridge: float = 0.0) -> np.ndarray:
-    """LIME on log ratios as in the paper: a linear (or ridge) regression on 2 (d + 1) points of a cube of half-edge h.
+    """LIME on log ratios as in the paper: a linear (or ridge) regression, weights ``(h,w)``.
 
-    ``(h,w)`` weights. ``ridge`` is the penalty on weights per pixel unit.
+    On 2 (d + 1) points of a cube of half-edge h around the image. ``ridge`` is the penalty on weights per pixel unit.
     """
     d = context.image.size
     unit = context.rng.uniform(-1.0, 1.0, (2 * (d + 1), d))
@@ -54,6 +54,5 @@ def log_ratios(context: Context, offsets: np.ndarray) -> np.ndarray:
                               + context.image.ravel().astype(np.float64))
     if (y == 0).any():
         raise NotApplicable("A probability is exactly 0, so its logarithm says nothing.")
-    logs = np.log(y)
-    margin = (logs.shape[1] * logs[:, context.target] - logs.sum(1)) / (logs.shape[1] - 1)
-    return margin[1:] - margin[0]
+    value = margin(np.log(y), context.target)
+    return value[1:] - value[0]

@@ -74,10 +74,9 @@ class _Api:
         self.others = np.delete(np.arange(self.classes), self.target)
         again = self._ask(np.stack([x, x]))
         if not np.allclose(again, first, rtol=1e-9, atol=0):
-            raise InputError("The model changes its answers: the same input gave other probabilities when asked again.")
+            raise InputError("The model changes its answers: asked again, it gave the same input other "
+                             "probabilities.")
         self.here = self._ratios(first)[0]
-        if not np.isfinite(self.here).all():
-            raise _Failed(f"underflow: the probabilities at x are {first[0]}, and the logarithm of 0 says nothing")
         self.rounding = ROUNDING * np.maximum(1.0, np.abs(self.here))
 
     def __call__(self, offsets: np.ndarray) -> np.ndarray:
@@ -133,20 +132,18 @@ def decision_features(predict_proba: Predict, x: np.ndarray, target: int, *, sam
         raise InputError(f"radius must be above 0, not {radius}.")
     tell = progress or (lambda done, total, text: None)
     trace: list[Round] = []
-    api = None
+    api, text = _Api(predict_proba, x, target), ""
     try:
-        api = _Api(predict_proba, x, target)
+        if not np.isfinite(api.here).all():
+            raise _Failed("underflow: a probability at x is exactly 0, and its logarithm says nothing")
         pairs, used, samples = SAMPLINGS[sampling](api, radius, np.random.default_rng(seed), trace, tell)
         if _smooth(trace, api):
             raise _Failed("not piecewise linear: the misfit falls four times with every halving of the radius")
     except _Failed as reason:
-        others = api.others if api else np.delete(np.arange(0), [])
-        pairs, used, samples, text = np.full((len(others), len(x)), np.nan), np.nan, np.empty((0, len(x))), str(reason)
-    else:
-        text = ""
-    weights = pairs.mean(axis=0) if len(pairs) else np.full(len(x), np.nan)
-    return DecisionFeatures(weights, pairs, api.others if api else np.empty(0, int), used, len(trace),
-                            api.queries if api else 1, not text, text, x + samples, tuple(trace))
+        pairs, used, text = np.full((len(api.others), len(x)), np.nan), np.nan, str(reason)
+        samples = np.empty((0, len(x)))
+    return DecisionFeatures(pairs.mean(axis=0), pairs, api.others, used, len(trace), api.queries, not text, text,
+                            x + samples, tuple(trace))
 
 
 def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[Round],
@@ -258,8 +255,8 @@ def _why(trace: list[Round]) -> str:
     fall, halved = np.log2(first.residual / last.residual), np.log2(first.radius / last.radius)
     if abs(fall - halved) < 0.3 * halved:
         return "on a border: the misfit falls only as fast as the radius, so regions meet at x"
-    return (f"no region found: at radius {last.radius:.1g} the misfit is still {last.residual:.1g}; the probabilities "
-            "are rounded, or a border lies closer")
+    return (f"no region found: at radius {last.radius:.1g} the misfit is still {last.residual:.1g}; the "
+            "probabilities are rounded, or a border lies closer")
 
 
 SAMPLING = Option("sampling", "orthogonal: one step along every pixel. hypercube: the paper's, a system of as many "

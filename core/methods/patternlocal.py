@@ -30,7 +30,8 @@ from core.registry import METHODS, Option
 from core.types import NotApplicable, Steps
 
 OPTIONS = (
-    Option("surrogate", "Whose weights become a pattern.", choices=("gradient", "openapi", "smoothgrad", "lime", "kernelshap")),
+    Option("surrogate", "Whose weights become a pattern.",
+           choices=("gradient", "openapi", "smoothgrad", "lime", "kernelshap")),
     *simplify.OPTIONS,
     *(replace(o, default="data") if o.name == "sampling" else
       replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.OPTIONS),

@@ -1,7 +1,7 @@
 """Networks, their training, and where trained ones are kept."""
 
 from core.models import networks  # noqa: F401  (registers)
-from core.models.library import GENERALISES, find, keep, load, records, rounded
+from core.models.catalogue import GENERALISES, find, keep, load, records, rounded
 from core.models.model import Model
 from core.models.training import train
 from core.registry import MODELS

@@ -7,6 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from core.types import margin
+
 BATCH = 256  # images in one pass: bounds memory
 
 
@@ -49,8 +51,7 @@ def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tupl
     weights, margins = [], []
     for part in torch.from_numpy(np.asarray(images, np.float64)).split(BATCH):
         part = part.clone().requires_grad_(True)
-        logits = module(part)
-        margin = (logits.shape[1] * logits[:, target] - logits.sum(1)) / (logits.shape[1] - 1)
-        weights.append(torch.autograd.grad(margin.sum(), part)[0].numpy())
-        margins.append(margin.detach().numpy())
+        value = margin(module(part), target)
+        weights.append(torch.autograd.grad(value.sum(), part)[0].numpy())
+        margins.append(value.detach().numpy())
     return np.concatenate(weights), np.concatenate(margins)

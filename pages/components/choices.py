@@ -14,11 +14,11 @@ import streamlit as st
 
 from core import pipeline
 from core.figures.style import SCALES
-from core.regions import PARTNERS
+from core.pipeline import DEFAULT_METHODS
+from core.regions import PARTNERS, SAMPLINGS
 from core.registry import DATASETS, METHODS, MODELS
 from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
-DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")
 FILTERS = {"all images": {}, "class 0": {"label": 0}, "class 1": {"label": 1},
            "correct": {"correct": True}, "wrong": {"correct": False}}
 SORTS = ("as chosen", "EMD", "IME", "Precision")
@@ -71,7 +71,7 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "column": (None, _whole(0, 10**4)),
     "table": (False, _flag),
     "closer": ("one pixel", _choice(CLOSER)),
-    "sampling": ("orthogonal", _choice(("orthogonal", "hypercube"))),
+    "sampling": (next(iter(SAMPLINGS)), _choice(SAMPLINGS)),
     "region_view": (VIEWS[0], _choice(VIEWS)),
     "partner": (PARTNERS[0], _choice(PARTNERS)),
     "zoom": (6, _whole(0, 10)),

@@ -10,11 +10,20 @@ import streamlit as st
 from core import pipeline
 from core.registry import METHODS, METRICS
 from core.types import Attribution, NotApplicable, Score, Spec
-from pages.components import choices, jobs, panels
+from pages.components import choices, closer, downloads, jobs, panels
 from pages.components.panels import Result
 
 TOGETHER = 1.5  # seconds: scores that arrive within it are shown by one run
 SLOW = [name for name, metric in METRICS.items() if metric.slow]
+
+
+def page(spec: Spec) -> None:
+    """The comparison of one image, what can be taken away of it, and a closer look."""
+    found, view = results(spec, st.session_state.methods), panels.View.chosen()
+    show(found, view)
+    if any(r.attribution for r in found):
+        downloads.bar(found, view.scale, view.outline)
+        closer.look(found, view)
 
 
 def results(base: Spec, methods: Sequence[str]) -> list[Result]:

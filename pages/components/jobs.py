@@ -55,7 +55,7 @@ class Training:
 
     def __init__(self, spec: Spec):
         flags = [f"--{f.name.replace('_', '-')}={getattr(spec, f.name)}" for f in fields(Spec)
-                 if f.name in pipeline.models.library.ADDRESS]
+                 if f.name in pipeline.models.catalogue.ADDRESS]
         self.spec, self.done, self.total, self.text = spec, 0, 1, "starting"
         self.process = subprocess.Popen([sys.executable, "-m", "core", "train", *flags], cwd=ROOT,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -86,9 +86,9 @@ class Training:
 
 def train_panel(spec: Spec) -> None:
     """Offers to train the model a Spec means; shows progress and Cancel while that runs."""
-    address = pipeline.models.library.address(spec)
+    address = pipeline.models.catalogue.address(spec)
     job: Training | None = st.session_state.get("training")
-    if job and pipeline.models.library.address(job.spec) == address:
+    if job and pipeline.models.catalogue.address(job.spec) == address:
         if job.running:
             _watch()
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,27 +21,42 @@ BORDERS = 60  # borders up to which a line shows them
 FLIP = 0.1  # of its map's largest value: below it a sign means little
 
 
-def show(name: str, spec: Spec, view: View) -> None:
-    """The named view of one image."""
-    {"decision features": _decision, "same region, same answer": _consistency, "map of regions": _map,
-     "along a line": _line, "against other ways": _errors, "exact is not innocent": _innocent}[name](spec, view)
+def bar() -> None:
+    """Which of the views."""
+    st.segmented_control("View", choices.VIEWS, key="region_view", required=True, label_visibility="collapsed",
+                         format_func=_sentence)
+
+
+def page(spec: Spec) -> None:
+    """The chosen view of one image."""
+    views = _decision, _consistency, _map, _line, _errors, _innocent
+    dict(zip(choices.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _decide(spec: Spec) -> regions.Decision:
     """OpenAPI on the image, with progress when it takes longer than a moment."""
+    with _counted() as progress:
+        return regions.decision(spec.replace(method="openapi"), st.session_state.sampling, progress=progress)
+
+
+@contextlib.contextmanager
+def _counted() -> Iterator[regions.Progress]:
+    """A progress bar that counts while the block runs."""
     place = st.empty()
-    found = regions.decision(spec.replace(method="openapi"), st.session_state.sampling,
-                             progress=lambda done, total, text: place.progress(min(done / total, 1.0), f"{text}: {done} of {total}"))
+    yield lambda done, total, text: place.progress(min(done / total, 1.0), f"{text}: {done} of {total}")
     place.empty()
-    return found
 
 
 def _decision(spec: Spec, view: View) -> None:
-    st.html("<div class='al-quiet'>A network of ReLUs is linear around every image. OpenAPI finds the weights of that "
-            "region from probabilities alone, and tests them; here the network's own weights are known.</div>")
-    st.segmented_control("Sampling", ("orthogonal", "hypercube"), key="sampling", required=True,
+    say("A network of ReLUs is linear around every image. OpenAPI finds the weights of that "
+        "region from probabilities alone, and tests them; here the network's own weights are known.")
+    st.segmented_control("Sampling", regions.SAMPLINGS, key="sampling", required=True,
                          help="orthogonal: one step along every pixel. hypercube: the paper's way, which solves a "
-                              "system of as many equations as pixels at every try; at 64 × 64 it takes half a minute.")
+                              "system of as many equations as pixels at every try: half a minute or more at 64 × 64.")
     d = _decide(spec)
     with st.container(horizontal=True, gap="small", key="decision"):
         with st.container(width=WIDTH, gap="xsmall"):
@@ -66,8 +83,8 @@ def _decision(spec: Spec, view: View) -> None:
                 _overlay(d, view)
                 say("The strongest tenth of the pixels by |weight|: red for the class, blue against")
     if d.found.exact:
-        st.html(f"<div class='al-scores'><b>L1 distance to the network's own weights: {d.error:.1e}</b> of their size. "
-                "That is rounding: the answer is exact.</div>")
+        st.html(f"<div class='al-scores'><b>L1 distance to the network's own weights: {d.error:.1e}</b> of their "
+                "size. That is rounding: the answer is exact.</div>")
     with st.expander("Every round"):
         st.dataframe([{"Radius": r.radius, "Largest misfit of a test point": r.residual,
                        "Accepted": "yes" if r.accepted else "no"} for r in d.found.trace], hide_index=True,
@@ -84,19 +101,18 @@ def _overlay(d: regions.Decision, view: View) -> None:
 
 
 def _consistency(spec: Spec, view: View) -> None:
-    st.html("<div class='al-quiet'>Inside one region the model is one linear function, so an exact explanation is the "
-            "same everywhere in it. Methods that look beyond the region differ even there.</div>")
+    say("Inside one region the model is one linear function, so an exact explanation is the "
+        "same everywhere in it. Methods that look beyond the region differ even there.")
     st.segmented_control("Compared with", regions.PARTNERS, key="partner", required=True,
-                         format_func=lambda text: text[0].upper() + text[1:])
-    kind, place = st.session_state.partner, st.empty()
+                         format_func=_sentence)
+    kind = st.session_state.partner
     other = regions.partner(spec, kind)
     where = "the same region" if other.same else "another region"
     what = f"Test image {other.number}" if other.number is not None else "A point half way to the first border"
-    st.caption(f"{what}, {other.distance:.3g} away, in {where}. The first border on the way to the nearest image lies "
-               f"after {100 * other.border:.2g} % of it.")
-    found = regions.agreements(spec, kind, progress=lambda done, total, name:
-                               place.progress(done / total, f"{done} of {total} methods, {name} next"))
-    place.empty()
+    st.caption(f"{what}, {other.distance:.3g} away, in {where}. The first border on the way to the nearest image "
+               f"lies after {100 * other.border:.2g} % of it.")
+    with _counted() as progress:
+        found = regions.agreements(spec, kind, progress=progress)
     with st.container(horizontal=True, gap="small", key="agreement"):
         for a in found:
             with st.container(width=WIDTH, gap="xsmall", key=f"agreement.{a.method}"):
@@ -122,18 +138,16 @@ def _pixels(count: int) -> str:
 
 
 def _map(spec: Spec, view: View) -> None:
-    st.html("<div class='al-quiet'>A plane through the image (cross) and two near images of different classes. Colour: "
-            "how far the exact weights there agree with those at the image.</div>")
+    say("A plane through the image (cross) and two near images of different classes. Colour: "
+        "how far the exact weights there agree with those at the image.")
     st.slider("Zoom out", 0, 10, key="zoom", width=420,
               help="0: the radius OpenAPI accepted. 10: as far as the nearest test image.")
     d = _decide(spec)
     far = regions.partner(spec, regions.PARTNERS[1]).distance
     near = d.found.radius if d.found.exact else 1e-4 * far
     half = float(near * (far / near) ** (st.session_state.zoom / 10))
-    place = st.empty()
-    place.progress(0.0, "Weights of all points of the plane")
-    found = regions.region_map(spec, half, 31 if spec.model == "CNN" and spec.size == 64 else 41)
-    place.empty()
+    with _counted() as progress:
+        found = regions.region_map(spec, half, 31 if spec.model == "CNN" and spec.size == 64 else 41, progress=progress)
     tried = [(r.radius, False) for r in d.found.trace[:-1]] + [(d.found.radius, True)] * d.found.exact
     figure = screen.region_map(found.at, found.cosine, found.margin, found.region if found.count < FEW else None,
                                tried, view.theme)
@@ -143,15 +157,14 @@ def _map(spec: Spec, view: View) -> None:
     crossed = "; dashed line: where the model's answer changes" if (found.margin > 0).any() and (
         found.margin < 0).any() else ""
     borders = "thin lines: borders of regions" if found.count < FEW else "too many regions to draw their borders"
-    say(f"Half width {half:.3g} pixel units. {found.count:,} regions among {found.region.size:,} points, lowest cosine "
-        f"{np.nanmin(found.cosine):.2f}; {borders}{crossed}{rings}.")
+    say(f"Half width {half:.3g} pixel units. {found.count:,} regions among {found.region.size:,} points, lowest "
+        f"cosine {np.nanmin(found.cosine):.2f}; {borders}{crossed}{rings}.")
 
 
 def _line(spec: Spec, view: View) -> None:
-    number, place = regions.nearest(spec), st.empty()
-    found = regions.line(spec, number, progress=lambda done, total, name:
-                         place.progress(done / total, f"{done} of {total} methods, {name} next"))
-    place.empty()
+    number = regions.nearest(spec)
+    with _counted() as progress:
+        found = regions.line(spec, number, progress=progress)
     names = {"exact": "Exact weights"} | {m: METHODS[m].label for m in regions.ALONG}
     few = len(found.borders) <= BORDERS and len(found.borders) < len(found.t) - 1
     st.plotly_chart(screen.curves(found.t, {names[n]: y for n, y in found.cosine.items()},
@@ -168,15 +181,14 @@ def _line(spec: Spec, view: View) -> None:
 
 
 def _errors(spec: Spec, view: View) -> None:
-    st.html("<div class='al-quiet'>Other ways to weights from probabilities need a distance h, chosen beforehand. Too "
-            "large, and the points leave the region; too small, and only rounding is left. They cannot tell.</div>")
-    place = st.empty()
-    found = regions.errors(spec.replace(method="openapi"), progress=lambda done, total, text:
-                           place.progress(done / total, f"{text}: {done} of {total}"))
-    place.empty()
+    say("Other ways to weights from probabilities need a distance h, chosen beforehand. Too "
+        "large, and the points leave the region; too small, and only rounding is left. They cannot tell.")
+    with _counted() as progress:
+        found = regions.errors(spec.replace(method="openapi"), progress=progress)
     st.plotly_chart(screen.errors([(e.method, e.h, e.error) for e in found], view.theme), key="region.errors",
                     theme=None, height=340, config={"displayModeBar": False},
-                    alt="; ".join(f"{e.method}{'' if np.isnan(e.h) else f' at h {e.h:g}'}: {e.error:.1e}" for e in found))
+                    alt="; ".join(f"{e.method}{'' if np.isnan(e.h) else f' at h {e.h:g}'}: {e.error:.1e}"
+                                  for e in found))
     say("L1 distance to the network's own weights, as a share of their size; further left is better. At 1 nothing of "
         "the answer is right." + ("" if len(found) > 7 else " Regressions are left out at this size: they would take "
                                   "minutes."))
@@ -186,8 +198,8 @@ def _errors(spec: Spec, view: View) -> None:
 
 
 def _innocent(spec: Spec, view: View) -> None:
-    st.html("<div class='al-quiet'>Exact is not innocent: a pixel that only cancels noise has a weight in the model, so "
-            "the exact weights mark it. The pattern of the same weights asks what moves with the answer.</div>")
+    say("Exact is not innocent: a pixel that only cancels noise has a weight in the model, so "
+        "the exact weights mark it. The pattern of the same weights asks what moves with the answer.")
     found = []
     for method, options in (("openapi", {}), ("patternlocal", {"surrogate": "openapi"})):
         try:

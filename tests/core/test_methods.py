@@ -13,7 +13,7 @@ from core import METHODS, NotApplicable
 from core.methods.context import Context, Training
 from core.methods.simplify import Pixels
 from core.methods.surrogate import Surrogate, per_unit, weighted_lasso, weighted_ridge
-from core.models.model import freeze
+from core.models.model import Model, freeze
 
 pytestmark = [pytest.mark.filterwarnings("ignore:Setting forward, backward hooks"),
               pytest.mark.filterwarnings("ignore:Setting backward hooks")]  # captum says so each time
@@ -272,14 +272,14 @@ def test_an_error_inside_a_method_leaves_the_model_clean(make_context, monkeypat
 
 def test_methods_with_hooks_do_not_disturb_others_on_the_same_model(make_context):
     first = make_context("MLP")
-    module, training = first.explained.module, first.training
+    network, training = first.network, first.training
     alone = run("saliency", first)
     found, failed = [], []
 
     def often(method, keep):
         try:
             for _ in range(20):
-                keep.append(run(method, Context(module, first.image, 1, "margin", training)))
+                keep.append(run(method, Context(network, first.image, 1, "margin", training)))
         except Exception as error:  # noqa: BLE001  (shown by the assertion below)
             failed.append(error)
 
@@ -382,7 +382,7 @@ def test_kernelshap_finds_the_shapley_values_of_a_product():
             return torch.stack([torch.zeros_like(product), product], 1)
 
     training = Training(np.zeros((2, 2, 2), np.float32), np.zeros(2))
-    context = Context(Product(), np.array([[3.0, 4.0], [5.0, 6.0]]), 1, "margin", training)
+    context = Context(Model("test", Product(), 1.0), np.array([[3.0, 4.0], [5.0, 6.0]]), 1, "margin", training)
     np.testing.assert_allclose(run("kernelshap", context, samples=10), [[6, 6], [0, 0]], atol=1e-5)
 
 

@@ -10,10 +10,10 @@ from torch import nn
 
 from core import MODELS, InputError, Spec, models, pipeline, store
 from core.datasets import xai_tris
-from core.models import library, training
+from core.models import catalogue, training
 from core.models.model import freeze
 
-RECORDS = json.loads((library.ASSETS / "manifest.json").read_text())["models"]
+RECORDS = json.loads((catalogue.ASSETS / "manifest.json").read_text())["models"]
 SHIPPED = [r for r in RECORDS if r["file"]]
 LARGE = [r for r in SHIPPED if r["size"] == 64]
 
@@ -23,7 +23,7 @@ def name(record):
 
 
 def spec_of(record):
-    return Spec(**{field: record[field] for field in library.ADDRESS})
+    return Spec(**{field: record[field] for field in catalogue.ADDRESS})
 
 
 def few(scenario="LIN", background="WHITE", snr=0.4, samples=400):
@@ -171,10 +171,10 @@ def test_progress_is_told_and_may_stop_the_training(short):
 
 @pytest.mark.parametrize("record", RECORDS, ids=name)
 def test_a_record_is_whole_and_its_file_is_the_one_trained(record):
-    assert {*library.ADDRESS, "accuracy", "training", "versions", "origin", "licence", "command"} <= set(record)
+    assert {*catalogue.ADDRESS, "accuracy", "training", "versions", "origin", "licence", "command"} <= set(record)
     assert record["origin"] == "shipped" and "python -m core train" in record["command"]
     if record["file"]:
-        path = library.ASSETS / "models" / record["file"]
+        path = catalogue.ASSETS / "models" / record["file"]
         assert store.sha256(path) == record["sha256"] and path.stat().st_size == record["bytes"]
 
 
@@ -184,7 +184,7 @@ def test_a_model_is_shipped_just_where_it_generalises(record):
 
 
 def test_every_shipped_file_has_its_record_and_all_are_small():
-    files = {p.name: p.stat().st_size for p in (library.ASSETS / "models").iterdir()}
+    files = {p.name: p.stat().st_size for p in (catalogue.ASSETS / "models").iterdir()}
     assert sorted(files) == sorted(r["file"] for r in SHIPPED)
     assert sum(files.values()) < 45_000_000
 
@@ -259,4 +259,4 @@ def test_without_a_model_the_error_is_the_command_that_trains_it():
     from core.__main__ import parser, read_spec
 
     read = read_spec(parser().parse_args(command[3:]))
-    assert library.address(read) == library.address(spec)
+    assert catalogue.address(read) == catalogue.address(spec)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from core import InputError, Spec, explain
+from core import InputError, explain
 from core.methods.openapi import PASSES, SAMPLINGS, TEST, decision_features
 
 BOTH = pytest.mark.parametrize("sampling", list(SAMPLINGS))

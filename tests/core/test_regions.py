@@ -49,7 +49,7 @@ def test_the_first_border_is_where_the_pattern_first_changes(spec):
     t = regions.first_border(context, here, there)
     assert 0 < t < 1
     points = here + np.array([0, t * (1 - 1e-9), t * (1 + 1e-9)])[:, None, None] * (there - here)
-    rows = white_box.patterns(context.double, points)
+    rows = white_box.patterns(context.network.double, points)
     assert (rows[0] == rows[1]).all() and (rows[0] != rows[2]).any()
 
 
@@ -73,7 +73,7 @@ def test_map_of_the_accepted_radius_is_one_region_and_a_wide_one_is_not(spec):
     assert near.count == 1 and np.allclose(near.cosine, 1)
     far = regions.region_map(spec, regions.partner(spec, regions.PARTNERS[1]).distance, 11)
     assert far.count > 1 and far.cosine.min() < 0.99 and far.region.max() + 1 == far.count
-    here = white_box.decision_weights(pipeline.context(spec).double, pipeline.context(spec).image[None],
+    here = white_box.decision_weights(pipeline.context(spec).network.double, pipeline.context(spec).image[None],
                                       pipeline.context(spec).target)[1][0]
     assert far.margin[5, 5] == pytest.approx(here) and far.cosine[5, 5] == pytest.approx(1)
 

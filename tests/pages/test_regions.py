@@ -18,7 +18,7 @@ def test_every_view_shows_its_charts(page, view):
     app = page(region_view=view)
     assert not app.exception and not app.error
     assert app.title[0].value == "Linear regions"
-    assert len(app.get("plotly_chart")) == {VIEWS[0]: 4, VIEWS[1]: 4, VIEWS[2]: 1, VIEWS[3]: 1, VIEWS[4]: 1, VIEWS[5]: 4}[view]
+    assert len(app.get("plotly_chart")) == dict(zip(VIEWS, (4, 4, 1, 1, 1, 4), strict=True))[view]
 
 
 def test_an_exact_answer_is_called_exact(page):
@@ -26,7 +26,8 @@ def test_an_exact_answer_is_called_exact(page):
     assert "the answer is exact" in text and "questions in" in text
 
 
-@pytest.mark.parametrize("model, scenario, background, snr", [("LLR", "LIN", "CORR", 0.05), ("CNN", "XOR", "WHITE", 0.6)])
+@pytest.mark.parametrize("model, scenario, background, snr", [
+    ("LLR", "LIN", "CORR", 0.05), ("CNN", "XOR", "WHITE", 0.6)])
 def test_every_kind_of_model_has_regions(page, model, scenario, background, snr):
     for view in (VIEWS[0], VIEWS[2]):
         app = page(model=model, scenario=scenario, background=background, snr=snr, region_view=view)

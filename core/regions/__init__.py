@@ -1,0 +1,16 @@
+"""Linear regions around an image: exact weights and their proof, maps and lines through regions, consistency.
+
+What the Regions page shows. Inside one region a piecewise linear model is a linear function, so an exact
+explanation is the same for all its inputs; where a border is crossed it jumps.
+"""
+
+from core.methods import openapi
+from core.regions.common import Progress, nearest
+from core.regions.consistency import PARTNERS, Agreement, agreements, first_border, partner
+from core.regions.exact import DISTANCES, Decision, decision, errors
+from core.regions.views import ALONG, line, region_map
+
+SAMPLINGS = tuple(openapi.SAMPLINGS)
+
+__all__ = ["ALONG", "DISTANCES", "PARTNERS", "SAMPLINGS", "Agreement", "Decision", "Progress", "agreements", "decision",
+           "errors", "first_border", "line", "nearest", "partner", "region_map"]

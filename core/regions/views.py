@@ -1,0 +1,103 @@
+"""Exact weights over a plane and along a line: where they stay and where they jump."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core import pipeline
+from core.models import white_box
+from core.regions.common import Progress, by_distance, cosine, explain, remembered
+from core.registry import METHODS
+from core.types import InputError, NotApplicable, Spec
+
+ALONG = ("gradient_x_input", "integrated_gradients")  # cheap enough for every point of a line
+
+
+@dataclass(frozen=True)
+class RegionMap:
+    """A plane through the image at ``(0,0)``: axis 0 points to the nearest image, axis 1 to the nearest that the
+    model gives another class than that one.
+
+    ``at (k,)`` coordinates; ``cosine``, ``margin (k,k)`` rows along axis 1; ``region (k,k)`` numbers the
+    regions met, ``count`` of them.
+    """
+
+    at: np.ndarray
+    cosine: np.ndarray
+    margin: np.ndarray
+    region: np.ndarray
+    count: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """From the image (t = 0) to another (t = 1): cosine of every method's map to that at the start.
+
+    ``borders`` are the t between which regions change, to half a step; ``class_change`` where the
+    prediction does.
+    """
+
+    t: np.ndarray
+    cosine: dict[str, np.ndarray]
+    borders: np.ndarray
+    class_change: np.ndarray
+
+
+@remembered
+def region_map(spec: Spec, half_width: float, points: int = 41, *, progress: Progress | None = None) -> RegionMap:
+    """The plane through the image and two near ones of different classes, out to ``half_width`` pixel units."""
+    if not half_width > 0 or points < 2:
+        raise InputError(f"half_width must be above 0 and points at least 2, not {half_width} and {points}.")
+    context = pipeline.context(spec)
+    images = getattr(pipeline.dataset(spec), spec.split).x
+    here = context.image.astype(np.float64)
+    order, predicted = by_distance(spec), pipeline.split_predictions(spec).argmax(1)
+    other = order[predicted[order] != predicted[order[0]]]
+    across, up = _plane(here, images[order[0]], images[other[0] if len(other) else order[1]])
+    start = white_box.decision_weights(context.network.double, here[None], context.target)[0].ravel()
+    at, switches, agreement, margins = np.linspace(-half_width, half_width, points), [], [], []
+    for done, height in enumerate(at):
+        if progress:
+            progress(done, points, "rows of the plane")
+        row = here + at[:, None, None] * across + height * up
+        weights, margin = white_box.decision_weights(context.network.double, row, context.target)
+        switches.append(white_box.patterns(context.network.double, row))
+        agreement.append([cosine(one, start) for one in weights.reshape(points, -1)])
+        margins.append(margin)
+    region = np.unique(np.concatenate(switches), axis=0, return_inverse=True)[1].reshape(points, points)
+    return RegionMap(at, np.array(agreement), np.array(margins), region, int(region.max()) + 1)
+
+
+def _plane(here: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormal directions (h,w) from here towards the first and, as far as it differs, the second image."""
+    across = first - here
+    across = across / np.linalg.norm(across)
+    up = second - here
+    up = up - (up * across).sum() * across
+    if not np.linalg.norm(up) > 1e-12:
+        raise NotApplicable("Both neighbours lie in the same direction, so they span no plane.")
+    return across, up / np.linalg.norm(up)
+
+
+@remembered
+def line(spec: Spec, number: int, points: int = 41, *, progress: Progress | None = None) -> Line:
+    """How explanations change on the way to image ``number``: the exact weights and cheap methods."""
+    context = pipeline.context(spec)
+    part = getattr(pipeline.dataset(spec), spec.split)
+    if not 0 <= number < len(part) or number == spec.image:
+        raise InputError(f"Image {number} was asked for; any of 0 to {len(part) - 1} but {spec.image} will do.")
+    here, there = context.image.astype(np.float64), np.asarray(part.x[number], np.float64)
+    t = np.linspace(0, 1, points)
+    images = here + t[:, None, None] * (there - here)
+    rows = white_box.patterns(context.network.double, images)
+    weights, margin = white_box.decision_weights(context.network.double, images, context.target)
+    maps = {"exact": weights}
+    for done, method in enumerate(ALONG):
+        if progress:
+            progress(done, len(ALONG), METHODS[method].label)
+        maps[method] = np.stack([explain(spec, method, image) for image in images])
+    middle = (t[1:] + t[:-1]) / 2
+    return Line(t, {name: np.array([cosine(m[0], one) for one in m]) for name, m in maps.items()},
+                middle[(rows[1:] != rows[:-1]).any(1)], middle[np.diff(margin > 0)])
