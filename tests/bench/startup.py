@@ -33,6 +33,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 SMALL = "?size=8&snr=0.15"
 TEXTS = """[...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-key-panel-of-])')]
            .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText)"""
+SETTLED = ("document.querySelector('[data-test-script-state=notRunning]') "
+           "&& !document.querySelector('[data-stale=true]')")  # no panel of the image before is left
 DRAWN = "[...document.querySelectorAll('[class*=st-key-chart-]')].every(c => c.querySelector('.js-plotly-plot')?.calcdata)"
 
 
@@ -134,7 +136,7 @@ def texts(page: Page) -> list[str]:
 
 
 def wait(page: Page, metric: str, other_than: list[str] | None = None) -> None:
-    """Until all panels have a chart and this metric's number (or a reason), other than earlier ones.
+    """Until the run has ended and all panels have a chart and this metric's number, other than earlier ones.
 
     An error on the page ends the program with its text.
     """
@@ -142,10 +144,10 @@ def wait(page: Page, metric: str, other_than: list[str] | None = None) -> None:
         const error = document.querySelector('[data-testid=stException]');
         if (error) throw new Error(error.innerText);
         const now = {TEXTS}, number = text => (text.split('\\n').find(line => line.startsWith(metric)) ?? text);
-        return now.length && {DRAWN} && now.every(text => !number(text).includes('…'))
+        return now.length && {SETTLED} && {DRAWN} && now.every(text => !number(text).includes('…'))
             && now.every(text => text.includes(metric) || text.includes('Does not apply'))
             && (!old || now.some((text, i) => number(text) !== number(old[i] ?? ''))) }}""",
-                           arg=[metric, other_than], polling=50)
+                           arg=[metric, other_than], polling=20)
 
 
 def resident(pid: int) -> float:
