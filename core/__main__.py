@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from core import pipeline, store
+from core import models, pipeline, store
 from core.models.training import WAYS
-from core.registry import DATASETS, METHODS, METRICS, MODELS
+from core.registry import DATASETS, METHODS, METRICS, MODELS, usual_model
 from core.types import SPEC_CHOICES, InputError, NotApplicable, Score, Spec
 
 
@@ -46,6 +46,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--training", choices=WAYS, default="auto", help="plain, on whitened images, or whichever "
                          "starts to learn (auto)")
     command.add_argument("--epochs", type=int, help="at most so many passes over the training images")
+    command.add_argument("--from", dest="images", type=Path, metavar="FOLDER", help="train on all images of the "
+                         "published IDX files in this folder (Fashion-MNIST, of which a part is shipped)")
     command.add_argument("--shipped", action="store_true", help="keep it in assets, as a part of this program")
 
     command = _command(commands, "explain", explain, "maps of one method for some images")
@@ -93,6 +95,8 @@ def read_spec(options: argparse.Namespace) -> Spec:
     pairs = [text.partition("=") for text in options.option]
     if bad := [name for name, equals, _ in pairs if not equals]:
         raise InputError(f"--option takes NAME=VALUE, not {bad[0]!r}.")
+    if "model" not in given:
+        given["model"] = usual_model(given.get("dataset", Spec.dataset))
     return pipeline.check(Spec(**{**_numbers(given), "options": {n: v for n, _, v in pairs}}))
 
 
@@ -130,7 +134,7 @@ def list_all(options: argparse.Namespace) -> None:
                                        "low": o.low, "high": o.high} for o in e.options}}
                  for e in registry.values()]
         for family, registry in families.items()}
-    content["trained"] = pipeline.models.records()
+    content["trained"] = models.records()
     if options.json:
         print(json.dumps(content))
         return
@@ -144,13 +148,13 @@ def list_all(options: argparse.Namespace) -> None:
     print("trained models:")
     for r in content["trained"]:
         state = "" if r["file"] else "  not shipped: below 90 %"
-        print(f"  {r['scenario']:6} {r['background']:6} {r['snr']:<7g} {r['size']}x{r['size']}  {r['model']:4} "
-              f"test accuracy {r['accuracy']:.3f}{state}")
+        name = models.name_of(models.spec_of(r))
+        print(f"  {name:32} {r['model']:4}  test accuracy {r['accuracy']:.3f}{state}")
 
 
 def train(options: argparse.Namespace) -> None:
     record = pipeline.train(read_spec(options), progress, shipped=options.shipped, way=options.training,
-                            epochs=options.epochs)
+                            epochs=options.epochs, images=options.images)
     if options.json:
         print(json.dumps(record))
     else:

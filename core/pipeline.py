@@ -22,38 +22,43 @@ import core.datasets  # noqa: F401  (registers)
 import core.methods  # noqa: F401  (registers)
 import core.metrics  # noqa: F401  (registers)
 from core import models, store
+from core.datasets.digits import with_training_images
 from core.methods import patternlocal
 from core.methods.context import Context, Training
-from core.registry import DATASETS, METHODS, METRICS, MODELS, Metric
+from core.registry import DATASETS, METHODS, METRICS, MODELS, Metric, models_for, settled
 from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Steps
 
 LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "POT")
-DATA = ("scenario", "background", "snr", "size", "samples")  # a Spec's fields that are a data set's options
 DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
+UNKNOWN = "nobody knows which pixels matter here"
 _loading = threading.RLock()
 
 
 def check(spec: Spec) -> Spec:
-    """The Spec with all options filled in, or InputError for a name or value that does not exist."""
-    for option in DATASETS[spec.dataset].options:
-        if option.name in DATA:
-            option.check(getattr(spec, option.name))
-    MODELS[spec.model]
+    """The Spec with all options filled in and nothing its data set does not have.
+
+    InputError for a name or value that does not exist, or a model made for other data.
+    """
+    spec = settled(spec)
+    data, arguments = DATASETS[spec.dataset], DATASETS[spec.dataset].arguments(spec)
+    for option in data.options:
+        option.check(arguments[option.name])
+    if spec.dataset not in MODELS[spec.model].datasets:
+        raise InputError(f"{spec.model} is not made for {data.label}; {' and '.join(models_for(spec.dataset))} are.")
     return spec.replace(options=METHODS[spec.method].check(dict(spec.options)))
 
 
 def dataset(spec: Spec) -> Dataset:
     """The data set a Spec means; the last few stay open."""
+    arguments = DATASETS[spec.dataset].arguments(spec)
     with _loading:
-        return _dataset(spec.dataset, spec.scenario, spec.background, spec.snr, spec.size, spec.samples,
-                        spec.data_seed)
+        return _dataset(spec.dataset, tuple(sorted(arguments.items())))
 
 
 @functools.lru_cache(maxsize=3)
-def _dataset(name: str, scenario: str, background: str, snr: float, size: int, samples: int,
-             seed: int) -> Dataset:
-    return DATASETS[name].function(scenario, background, snr, size=size, samples=samples, seed=seed)
+def _dataset(name: str, arguments: tuple[tuple[str, Any], ...]) -> Dataset:
+    return DATASETS[name].function(**dict(arguments))
 
 
 def model(spec: Spec) -> models.Model:
@@ -81,6 +86,7 @@ def predictions(address: Spec) -> np.ndarray:
 
 def _only(spec: Spec, fields: Iterable[str]) -> Spec:
     """A Spec with these fields and the rest at their defaults: what a cache may be keyed by."""
+    spec = settled(spec)
     return Spec(**{name: getattr(spec, name) for name in fields})
 
 
@@ -194,7 +200,8 @@ def seeds(spec: Spec, count: int = 5) -> list[Spec]:
 def score(attribution: Attribution, metrics: Iterable[str] = ()) -> Score:
     """The scores of a map by the named metrics (all by default); slow ones are kept on disk.
 
-    A map without mass, or a solver that did not converge, gives NaN and its reason.
+    A map without mass, a solver that did not converge, or data of which nobody knows which pixels matter give NaN
+    and the reason.
     """
     values, reasons, seconds = {}, {}, {}
     for name in tuple(metrics) or tuple(METRICS):
@@ -204,7 +211,7 @@ def score(attribution: Attribution, metrics: Iterable[str] = ()) -> Score:
 
 def ready(attribution: Attribution, metric: str) -> bool:
     """Whether a score takes milliseconds: the metric is fast, the map small, or the value on disk."""
-    if not METRICS[metric].slow:
+    if not METRICS[metric].slow or not DATASETS[attribution.spec.dataset].truth:
         return True
     small = attribution.values.size <= SMALL and "ot" in sys.modules  # loading POT takes a second or more
     return small or _score_path(attribution, metric).exists()
@@ -216,6 +223,8 @@ def _score_path(attribution: Attribution, metric: str) -> Path:
 
 
 def _score(attribution: Attribution, metric: Metric) -> tuple[float, str, float]:
+    if not DATASETS[attribution.spec.dataset].truth:
+        return float("nan"), UNKNOWN, 0.0
     path = _score_path(attribution, metric.name)
     if metric.slow and (kept := store.load(path)):
         facts = kept[1]
@@ -239,28 +248,33 @@ def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | Non
             "n": int(good.size), "undefined": int(values.size - good.size)}
 
 
-def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *,
-          shipped: bool = False, way: str = "auto",
-          epochs: int | None = None) -> dict[str, Any]:
-    """Trains and keeps the model a Spec means; returns its record (see core.models.catalogue)."""
+def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *, shipped: bool = False,
+          way: str = "auto", epochs: int | None = None, images: Path | None = None) -> dict[str, Any]:
+    """Trains and keeps the model a Spec means; returns its record (see core.models.catalogue).
+
+    ``images``: a folder with the published training images of a data set of which only a part is shipped.
+    """
     check(spec)
-    trained = models.train(spec.model, dataset(spec), seed=spec.model_seed, progress=progress, way=way,
-                           epochs=epochs)
-    trained = models.rounded(trained, dataset(spec).test)
+    data = dataset(spec)
+    if images:
+        data = with_training_images(data, images)
+    trained = models.train(spec.model, data, seed=spec.model_seed, progress=progress, way=way, epochs=epochs)
+    trained = models.rounded(trained, data.test)
     _model.cache_clear()
-    return models.keep(trained, spec, shipped=shipped)
+    asked = [f" --training {way}" * (way != "auto"), f" --epochs {epochs}" * bool(epochs), f" --from {images}" * bool(images)]
+    return models.keep(trained, spec, shipped=shipped, asked="".join(asked))
 
 
 def known_models(spec: Spec) -> list[dict[str, Any]]:
-    """Records of all models trained (or tried) for the Spec's kind of data and model, any SNR."""
-    fixed = [name for name in models.catalogue.ADDRESS if name not in ("snr", "model")]
-    return [r for r in models.records() if all(r.get(n) == getattr(spec, n) for n in fixed)]
+    """Records of all models trained (or tried) for the Spec's data, any SNR and kind."""
+    wanted = {name: value for name, value in models.catalogue.address(spec).items() if name not in ("snr", "model")}
+    return [r for r in models.records() if all(r.get(name) == value for name, value in wanted.items())]
 
 
 def _key(spec: Spec, network: models.Model) -> str:
     """Everything a map depends on; what only scoring reads (truth) is left out."""
     return store.key({**spec.to_dict(), "truth": "", "model_file": network.digest}, *_code("methods", "datasets"),
-                     _code("models/networks.py"))
+                     _code("models/networks.py", "models/tree.py"))
 
 
 @functools.cache

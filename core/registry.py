@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from core.types import InputError, number, one_of, whole_number
+from core.types import InputError, Spec, number, one_of, whole_number
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,21 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Data(Entry):
+    """``function(**options) -> Dataset``. An option's name is a Spec's field; ``seed`` is its ``data_seed``.
+
+    ``truth``: whether it is known which pixels matter; ``classes`` are their names.
+    """
+
+    truth: bool = True
+    classes: tuple[str, ...] = ("0", "1")
+
+    def arguments(self, spec: Spec) -> dict[str, Any]:
+        """What the function is called with for a Spec."""
+        return {o.name: getattr(spec, FIELDS.get(o.name, o.name)) for o in self.options}
+
+
+@dataclass(frozen=True)
 class Method(Entry):
     """``function(context, **options) -> (h,w)``; see core.methods.context.
 
@@ -111,14 +126,17 @@ class Metric(Entry):
 class Model(Entry):
     """``function(size) -> torch module`` from images (n,h,w) to logits (n,C).
 
-    ``whitening``: its first layer is dense, so that whitened training can be folded into it.
-    ``rate``: Adam's step size that trains it on every scenario it can solve; ``patience``: epochs at
-    chance that are borne before a training is given up.
+    ``datasets``: which it is made for; if they have one size, that is the function's default. ``whitening``: its first layer is dense, so that whitened training can be
+    folded into it. ``rate``: Adam's step size that trains it on every scenario it can solve; ``patience``: epochs at
+    chance that are borne before a training is given up. ``fit(module, dataset, seed, progress)`` trains what
+    is not trained by gradient steps through the whole, and says how many passes it took.
     """
 
+    datasets: tuple[str, ...] = ("xai-tris",)
     whitening: bool = False
     rate: float = 1e-3
     patience: int = 10
+    fit: Callable | None = None
 
 
 E = TypeVar("E", bound=Entry)
@@ -168,7 +186,27 @@ class Registry(Mapping, Generic[E]):
         return len(self._entries)
 
 
-DATASETS: Registry[Entry] = Registry("data set", Entry)
+FIELDS = {"seed": "data_seed"}  # a data set's options that have another name in a Spec
+OF_DATA = ("scenario", "background", "snr", "size", "samples", "data_seed")  # a Spec's fields that are such options
+
+DATASETS: Registry[Data] = Registry("data set", Data)
 MODELS: Registry[Model] = Registry("model", Model)
 METHODS: Registry[Method] = Registry("method", Method)
 METRICS: Registry[Metric] = Registry("metric", Metric)
+
+
+def settled(spec: Spec) -> Spec:
+    """The Spec with those fields blank that its data set does not have: two ways to say the same become one."""
+    named = {FIELDS.get(option.name, option.name) for option in DATASETS[spec.dataset].options}
+    return spec.replace(**{name: type(getattr(spec, name))() for name in OF_DATA if name not in named})
+
+
+def models_for(dataset: str) -> tuple[str, ...]:
+    """Names of the models made for a data set."""
+    return tuple(name for name, model in MODELS.items() if DATASETS[dataset].name in model.datasets)
+
+
+def usual_model(dataset: str) -> str:
+    """The model of a data set that is meant when none is named."""
+    fitting = models_for(dataset)
+    return Spec.model if Spec.model in fitting else fitting[0]

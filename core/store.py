@@ -24,6 +24,7 @@ import numpy as np
 
 from core.types import InputError
 
+ASSETS = Path(__file__).parents[1] / "assets"  # what is shipped; manifest.json says what and whence
 log = logging.getLogger("attribution-lab")
 LIMIT = 6_000_000_000  # bytes of data sets kept; those used longest ago go first
 FILES = 20_000  # results kept of each kind; the oldest quarter goes first
@@ -163,6 +164,27 @@ def checked(path: Path, expected: str) -> Path:
         raise InputError(f"{path.name} is not the file that was shipped (its sha256 differs), so it is "
                          "not used. Restore it from the repository.")
     return path
+
+
+def read_json(path: Path) -> Any:
+    """The JSON in a file, or None when the file is missing or damaged."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        if path.exists():
+            log.warning("%s is damaged and was left out.", path)
+        return None
+
+
+def manifest(part: str) -> list[dict[str, Any]]:
+    """The records of what is shipped: ``models`` or ``data``."""
+    return (read_json(ASSETS / "manifest.json") or {}).get(part, [])
+
+
+def write_manifest(part: str, records: list[dict[str, Any]]) -> None:
+    """Replaces one part of the manifest."""
+    content = (read_json(ASSETS / "manifest.json") or {}) | {part: records}
+    write(ASSETS / "manifest.json", json.dumps(content, indent=1, sort_keys=False).encode() + b"\n")
 
 
 def _make_room(folder: Path, needed: int) -> None:

@@ -1,6 +1,7 @@
-"""Data sets whose important pixels are known."""
+"""Data sets: XAI-TRIS, whose important pixels are known, and digits, on models whose weights are."""
 
-from core.datasets.tetromino import xai_tris
+from core.datasets.tetromino import xai_tris  # first: the order here is the order on screen
+from core.datasets.digits import fashion_mnist, mnist  # isort: skip
 from core.registry import DATASETS
 
-__all__ = ["DATASETS", "xai_tris"]
+__all__ = ["DATASETS", "fashion_mnist", "mnist", "xai_tris"]

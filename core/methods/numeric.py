@@ -6,6 +6,9 @@ region: with a large h they do, with a small one rounding is all that is left.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from core.methods.context import Context
@@ -14,6 +17,54 @@ from core.types import NotApplicable, margin
 
 H = Option("h", "Distance at which the model is asked, in pixel units.", low=1e-12, high=1.0, log=True)
 PAPER = "OpenAPI, section V"
+RIDGE = 1.0  # penalty on the squared weights per pixel unit
+
+
+@dataclass(frozen=True)
+class Way:
+    """``points(d, rng)`` asked about, as multiples (n,d) of h, and ``solve(points, ratios, h)`` -> weights (d,)."""
+
+    label: str
+    points: Callable[[int, np.random.Generator], np.ndarray]
+    solve: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+
+
+def _regression(points: np.ndarray, ratios: np.ndarray, h: float, ridge: float = 0.0) -> np.ndarray:
+    """Least squares with a constant term and a penalty on the weights per pixel unit."""
+    x = points - points.mean(0)
+    return np.linalg.solve(x.T @ x + ridge / h**2 * np.eye(x.shape[1]), x.T @ (ratios - ratios.mean())) / h
+
+
+def _cube(count: Callable[[int], int]) -> Callable:
+    return lambda d, rng: rng.uniform(-1.0, 1.0, (count(d), d))
+
+
+WAYS = {
+    "naive": Way("Naive solve", _cube(lambda d: d), lambda points, ratios, h: np.linalg.solve(points, ratios) / h),
+    "zoo": Way("ZOO", lambda d, rng: np.concatenate([np.eye(d), -np.eye(d)]),
+               lambda points, ratios, h: np.subtract(*np.split(ratios, 2)) / (2 * h)),
+    "linear": Way("LIME, linear", _cube(lambda d: 2 * (d + 1)), _regression),
+    "ridge": Way("LIME, ridge", _cube(lambda d: 2 * (d + 1)),
+                 lambda points, ratios, h: _regression(points, ratios, h, RIDGE)),
+}
+
+
+def weights(way: Way, context: Context, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """A way's weights ``(d,)`` of the context's target, and the inputs ``(n,d)`` it asked about.
+
+    NotApplicable: a probability of exactly 0, or a system of equations without a solution.
+    """
+    x = context.image.ravel().astype(np.float64)
+    points = way.points(x.size, context.rng)
+    inputs = x + h * points
+    here, there = context.predict_proba(x), context.predict_proba(inputs)
+    if (here == 0).any() or (there == 0).any():
+        raise NotApplicable("A probability is exactly 0, so its logarithm says nothing.")
+    ratios = margin(np.log(there), context.target) - margin(np.log(here), context.target)
+    try:
+        return way.solve(points, ratios, h), inputs
+    except np.linalg.LinAlgError as error:
+        raise NotApplicable(f"The equations have no solution: {error}") from None
 
 
 @METHODS.register(
@@ -21,8 +72,7 @@ PAPER = "OpenAPI, section V"
     summary="As many equations as pixels from random points at a fixed distance, solved, never tested.",
     misleads="It gives numbers even when its points lie in several regions, and does not say so.", reference=PAPER)
 def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
-    unit = context.rng.uniform(-1.0, 1.0, (context.image.size,) * 2)
-    return (np.linalg.solve(unit, log_ratios(context, unit * h)) / h).reshape(context.shape)
+    return weights(WAYS["naive"], context, h)[0].reshape(context.shape)
 
 
 @METHODS.register(
@@ -31,28 +81,4 @@ def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
     misleads="Right only if h fits this very image: too large crosses borders, too small is rounding.",
     reference="Chen et al. 2017, ZOO; " + PAPER)
 def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:
-    steps = h * np.eye(context.image.size)
-    return ((log_ratios(context, steps) - log_ratios(context, -steps)) / (2 * h)).reshape(context.shape)
-
-
-def regression(context: Context, h: float, ridge: float = 0.0) -> np.ndarray:
-    """LIME on log ratios as in the paper: a linear (or ridge) regression, weights ``(h,w)``.
-
-    On 2 (d + 1) points of a cube of half-edge h around the image. ``ridge`` is the penalty on weights per pixel unit.
-    """
-    d = context.image.size
-    unit = context.rng.uniform(-1.0, 1.0, (2 * (d + 1), d))
-    y = log_ratios(context, unit * h)
-    x = unit - unit.mean(0)
-    normal = x.T @ x + ridge / h**2 * np.eye(d)
-    return (np.linalg.solve(normal, x.T @ (y - y.mean())) / h).reshape(context.shape)
-
-
-def log_ratios(context: Context, offsets: np.ndarray) -> np.ndarray:
-    """Mean of ln(y_c / y_c') over the other classes at x + offsets ``(n,d)``, minus the same at x; ``(n,)``."""
-    y = context.predict_proba(np.concatenate([np.zeros((1, offsets.shape[1])), offsets])
-                              + context.image.ravel().astype(np.float64))
-    if (y == 0).any():
-        raise NotApplicable("A probability is exactly 0, so its logarithm says nothing.")
-    value = margin(np.log(y), context.target)
-    return value[1:] - value[0]
+    return weights(WAYS["zoo"], context, h)[0].reshape(context.shape)

@@ -19,24 +19,28 @@ from safetensors.torch import load_file, save
 from core import store
 from core.models.model import Model, freeze
 from core.models.training import accuracy
-from core.registry import MODELS
+from core.registry import DATASETS, MODELS, settled
 from core.types import InputError, Spec, Split
 
-ASSETS = Path(__file__).parents[2] / "assets"
 GENERALISES = 0.9  # test accuracy above which scores are meaningful (PatternLocal, section 4.2)
 ADDRESS = ("dataset", "scenario", "background", "snr", "size", "samples", "data_seed", "model", "model_seed")
 
 
 def address(spec: Spec) -> dict[str, Any]:
     """The part of a Spec that says which trained model it means."""
+    spec = settled(spec)
     return {name: getattr(spec, name) for name in ADDRESS}
+
+
+def spec_of(record: dict[str, Any]) -> Spec:
+    """The Spec whose model a record describes."""
+    return Spec(**{name: record[name] for name in ADDRESS})
 
 
 def records() -> list[dict[str, Any]]:
     """All known models, those shipped first; ``file`` is None where training did not succeed."""
-    shipped = _read_json(ASSETS / "manifest.json", "models") or []
-    trained = [_read_json(path) for path in sorted(_trained().glob("*.json"))]
-    return shipped + [r for r in trained if isinstance(r, dict) and {*ADDRESS, "file", "accuracy"} <= set(r)]
+    trained = [store.read_json(path) for path in sorted(_trained().glob("*.json"))]
+    return store.manifest("models") + [r for r in trained if isinstance(r, dict) and {*ADDRESS, "file", "accuracy"} <= set(r)]
 
 
 def find(spec: Spec) -> dict[str, Any] | None:
@@ -51,14 +55,15 @@ def load(spec: Spec) -> Model:
     if record is None or not record["file"]:
         tried = f" Training reached only {record['accuracy']:.0%} there." if record else ""
         raise InputError(f"No trained {spec.model} for {name_of(spec)}.{tried} Train it: {command(spec)}")
-    folder = ASSETS / "models" if record["origin"] == "shipped" else _trained()
+    folder = store.ASSETS / "models" if record["origin"] == "shipped" else _trained()
     path = store.checked(folder / Path(record["file"]).name, record["sha256"])
     try:
         weights = {name: tensor.float() for name, tensor in load_file(path).items()}
-        module = MODELS[spec.model].function(spec.size)
+        size = settled(spec).size  # blank where a data set has only one
+        module = MODELS[spec.model].function(*[size] * bool(size))
         module.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
-        raise InputError(f"{path.name} does not hold a {spec.model} at {spec.size}x{spec.size}: {error}") from None
+        raise InputError(f"{path.name} does not hold a {spec.model} for {name_of(spec)}: {error}") from None
     return Model(spec.model, freeze(module), record["accuracy"], record, record["sha256"])
 
 
@@ -69,19 +74,22 @@ def rounded(model: Model, test: Split) -> Model:
     return replace(model, accuracy=accuracy(model.module, test.x, test.y)[0])
 
 
-def keep(model: Model, spec: Spec, *, shipped: bool = False) -> dict[str, Any]:
-    """Saves a trained model with its record, in assets or on this machine; returns the record."""
+def keep(model: Model, spec: Spec, *, shipped: bool = False, asked: str = "") -> dict[str, Any]:
+    """Saves a trained model with its record, in assets or on this machine; returns the record.
+
+    ``asked``: what its training was told beyond the defaults, as flags of the command line.
+    """
     facts = {**address(spec), "accuracy": model.accuracy, **model.facts,
              "versions": {p: version(p) for p in ("torch", "numpy", "safetensors")}}
     data = save({name: tensor.half().contiguous() for name, tensor in model.module.state_dict().items()},
                 metadata={"attribution-lab": json.dumps(facts)})
-    keeping = not shipped or model.accuracy > GENERALISES
+    keeping = not shipped or model.accuracy > GENERALISES or not DATASETS[spec.dataset].truth
     file = f"{name_of(spec).replace(' ', '_')}_{spec.model}.safetensors" if shipped else \
         f"{store.key(address(spec))}.safetensors"
-    folder = ASSETS / "models" if shipped else _trained()
+    folder = store.ASSETS / "models" if shipped else _trained()
     record = {"file": file if keeping else None, "bytes": len(data) if keeping else 0, **facts,
               "origin": "shipped" if shipped else "trained here", "licence": "MIT",
-              "command": command(spec) + model.facts.get("asked", "")}
+              "command": command(spec) + asked}
     try:
         if keeping:
             store.write(folder / file, data)
@@ -94,40 +102,27 @@ def keep(model: Model, spec: Spec, *, shipped: bool = False) -> dict[str, Any]:
 
 def _write_record(record: dict[str, Any], folder: Path, shipped: bool) -> None:
     if shipped:
-        others = [r for r in _read_json(ASSETS / "manifest.json", "models") or []
-                  if any(r[k] != record[k] for k in ADDRESS)]
-        ordered = sorted(others + [record], key=lambda r: [str(r[k]) for k in ADDRESS])
-        store.write(ASSETS / "manifest.json", json.dumps({"models": ordered}, indent=1).encode() + b"\n")
+        others = [r for r in store.manifest("models") if any(r[k] != record[k] for k in ADDRESS)]
+        store.write_manifest("models", sorted(others + [record], key=lambda r: [str(r[k]) for k in ADDRESS]))
     else:
         store.write(folder / f"{Path(record['file']).stem}.json", json.dumps(record, indent=1).encode())
 
 
 def name_of(spec: Spec) -> str:
     """Which data, in a few words: ``xai-tris XOR CORR 0.05 64x64``."""
-    return f"{spec.dataset} {spec.scenario} {spec.background} {spec.snr:g} {spec.size}x{spec.size}"
+    spec = settled(spec)
+    words = [spec.dataset, spec.scenario, spec.background, f"{spec.snr:g}" * bool(spec.snr),
+             f"{spec.size}x{spec.size}" * bool(spec.size)]
+    return " ".join(word for word in words if word)
 
 
 def command(spec: Spec) -> str:
     """The command line that trains this model."""
-    given = {**address(spec)}
-    plain = address(Spec())
-    extra = [f"--{k.replace('_', '-')} {given[k]}" for k in ("samples", "data_seed", "model_seed")
-             if given[k] != plain[k]]
-    return " ".join([f"python -m core train --dataset {spec.dataset} --scenario {spec.scenario} "
-                     f"--background {spec.background} --snr {spec.snr:g} --size {spec.size} "
-                     f"--model {spec.model}", *extra])
+    always, plain = ("dataset", "scenario", "background", "snr", "size", "model"), address(Spec())
+    flags = [f"--{name.replace('_', '-')} {f'{value:g}' if isinstance(value, float) else value}"
+             for name, value in address(spec).items() if value and (name in always or value != plain[name])]
+    return " ".join(["python -m core train", *flags])
 
 
 def _trained() -> Path:
     return store.home() / "models"
-
-
-def _read_json(path: Path, part: str | None = None) -> Any:
-    """The JSON in a file, or None when the file is missing or damaged."""
-    try:
-        content = json.loads(path.read_text())
-    except (OSError, ValueError):
-        if path.exists():
-            store.log.warning("%s is damaged and was left out.", path)
-        return None
-    return content[part] if part else content

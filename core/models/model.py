@@ -36,9 +36,9 @@ class Model:
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""
-        images = torch.from_numpy(np.array(x, dtype=np.float64))
+        parts = (torch.from_numpy(np.array(x[i:i + BATCH], dtype=np.float64)) for i in range(0, len(x), BATCH))
         with torch.no_grad():
-            return torch.cat([self.double(part).softmax(1) for part in images.split(BATCH)]).numpy()
+            return torch.cat([self.double(part).softmax(1) for part in parts]).numpy()
 
 
 def freeze(module: nn.Module) -> nn.Module:

@@ -39,3 +39,17 @@ def cnn(size: int) -> nn.Module:
         layers += [nn.Conv2d(before, after, kernel, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
         edge = (edge + 3 - kernel) // 2
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels[-1] * edge * edge, 2, bias=size == 8))
+
+
+DIGITS = ("fashion-mnist", "mnist")
+OPENAPI = "Cong et al. 2020, ICDE; OpenAPI, section V"
+
+
+@MODELS.register("PLNN", label="Piecewise linear network", datasets=DIGITS, reference=OPENAPI,
+                 summary="Dense layers with ReLU, 784-256-128-100-10.")
+def plnn(size: int = 28) -> nn.Module:
+    widths = [size * size, 256, 128, 100]
+    layers: list[nn.Module] = [nn.Flatten()]
+    for before, after in zip(widths, widths[1:]):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(widths[-1], 10))

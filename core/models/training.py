@@ -49,6 +49,10 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
     tell(0, most, "preparing")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        if entry.fit:
+            module = entry.function(size)
+            passes = entry.fit(module, dataset, seed, tell)
+            return _finished(kind, freeze(module), dataset, {"training": "leaf by leaf", "epochs": passes}, tell)
         runs = [_Run("plain" if way == "auto" else way, entry.function(size), dataset, entry, most)]
         while runs[0].epochs < TRIAL and not runs[0].finished:
             runs[0].epoch(tell)
@@ -61,16 +65,15 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
         run = max(runs, key=lambda r: r.best)
         while not run.finished:
             run.epoch(tell)
-    module = run.result()
-    reached, _ = accuracy(module, dataset.test.x, dataset.test.y)
-    tell(most, most, f"test accuracy {reached:.3f}")
-    facts = {"training": run.way, "asked": _asked(way, epochs), "validation": run.best[0], "epochs": run.epochs}
-    return Model(kind, module, reached, facts)
+    return _finished(kind, run.result(), dataset, {"training": run.way, "epochs": run.epochs}, tell)
 
 
-def _asked(way: str, epochs: int | None) -> str:
-    """What was asked of the training beyond its defaults, as flags of the command line."""
-    return (f" --training {way}" if way != "auto" else "") + (f" --epochs {epochs}" if epochs else "")
+def _finished(kind: str, module: nn.Module, dataset: Dataset, facts: dict, tell: Progress) -> Model:
+    """The trained model with its accuracies."""
+    reached = {name: accuracy(module, part.x, part.y)[0] for name, part in
+               (("train", dataset.train), ("val", dataset.val), ("test", dataset.test))}
+    tell(1, 1, f"test accuracy {reached['test']:.3f}")
+    return Model(kind, module, reached["test"], facts | {"validation": reached["val"], "on_train": reached["train"]})
 
 
 def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:

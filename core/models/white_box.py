@@ -1,4 +1,4 @@
-"""What a piecewise linear network looks like from inside: which region an input lies in, and its exact weights."""
+"""What a piecewise linear model looks like from inside: which region an input lies in, and its exact weights."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from core.models.tree import LogisticModelTree
 from core.types import margin
 
 BATCH = 256  # images in one pass: bounds memory
 
 
 def patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
-    """The switch settings ``(n,k)`` uint8, packed bits, of images (n,h,w) in a float64 network.
+    """The switch settings ``(n,k)`` uint8, packed bits, of images (n,h,w) in a float64 model.
 
-    Two inputs lie in one linear region if all ReLUs and all max pools choose alike: equal rows.
+    Two inputs lie in one linear region if all ReLUs and all max pools choose alike, or in a tree, if they
+    fall into the same leaf: equal rows.
     """
     found: list[np.ndarray] = []
 
@@ -27,8 +29,12 @@ def patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
         bits = np.frombuffer(at.flatten(1).numpy().astype(">u2").tobytes(), np.uint8).reshape(len(at), -1)
         found.append(np.unpackbits(bits, axis=1).astype(bool))
 
-    handles = [layer.register_forward_hook(relu if isinstance(layer, nn.ReLU) else pool)
-               for layer in module.modules() if isinstance(layer, (nn.ReLU, nn.MaxPool2d))]
+    def leaf(tree: LogisticModelTree, given: tuple, __: torch.Tensor) -> None:
+        number = tree.regions(given[0]).numpy().astype(">u2")
+        found.append(np.unpackbits(number.view(np.uint8).reshape(-1, 2), axis=1).astype(bool))
+
+    seen = {nn.ReLU: relu, nn.MaxPool2d: pool, LogisticModelTree: leaf}
+    handles = [layer.register_forward_hook(seen[type(layer)]) for layer in module.modules() if type(layer) in seen]
     rows = []
     try:
         with torch.no_grad():
@@ -55,3 +61,20 @@ def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tupl
         weights.append(torch.autograd.grad(value.sum(), part)[0].numpy())
         margins.append(value.detach().numpy())
     return np.concatenate(weights), np.concatenate(margins)
+
+
+def pair_weights(module: nn.Module, images: np.ndarray, target: int) -> np.ndarray:
+    """D_{c,c'} ``(n,C-1,d)`` float64 of equation 1 (OpenAPI) at images (n,h,w): class c against every other.
+
+    Computed once for every region that occurs.
+    """
+    _, first, which = np.unique(patterns(module, images), axis=0, return_index=True, return_inverse=True)
+    found = []
+    for part in torch.from_numpy(np.asarray(images, np.float64)[first]).split(BATCH):
+        part = part.clone().requires_grad_(True)
+        logits = module(part)
+        others = [c for c in range(logits.shape[1]) if c != target]
+        rows = [torch.autograd.grad((logits[:, target] - logits[:, c]).sum(), part, retain_graph=True)[0]
+                for c in others]
+        found.append(torch.stack(rows, dim=1).flatten(2).numpy())
+    return np.concatenate(found)[which.ravel()]

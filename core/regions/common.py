@@ -55,9 +55,3 @@ def _explained(spec: Spec, method: str, image: bytes | None) -> np.ndarray:
 def explain(spec: Spec, method: str, image: np.ndarray | None) -> np.ndarray:
     """The map ``(h,w)`` of a method with default options at the Spec's image or at another, for the same class."""
     return _explained(spec, method, None if image is None else np.ascontiguousarray(image, np.float64).tobytes())
-
-
-def cosine(a: np.ndarray, b: np.ndarray) -> float:
-    """Of the angle between two maps; NaN when one of them is zero."""
-    length = np.linalg.norm(a) * np.linalg.norm(b)
-    return float((a * b).sum() / length) if length > 0 else float("nan")

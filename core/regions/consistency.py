@@ -10,12 +10,13 @@ import numpy as np
 
 from core import pipeline
 from core.methods.context import Context
+from core.metrics.regions import cosine, relative_l1
 from core.models import white_box
-from core.regions.common import Progress, cosine, explain, nearest
+from core.regions.common import Progress, by_distance, explain, nearest
 from core.registry import METHODS
 from core.types import NotApplicable, Spec, one_of
 
-PARTNERS = ("a point in the same region", "the nearest test image")
+PARTNERS = ("a point in the same region", "the nearest test image", "a test image in the same region")
 COMPARED = ("openapi", "gradient_x_input", "integrated_gradients", "lime")
 
 
@@ -54,6 +55,8 @@ def partner(spec: Spec, kind: str) -> Partner:
     """The input with which the image's explanation is compared."""
     one_of("partner", kind, PARTNERS)
     context, number = pipeline.context(spec), nearest(spec)
+    if kind == PARTNERS[2]:
+        number = nearest_mate(spec)
     here = context.image.astype(np.float64)
     there = np.asarray(getattr(pipeline.dataset(spec), spec.split).x[number], np.float64)
     border = first_border(context, here, there)
@@ -61,6 +64,25 @@ def partner(spec: Spec, kind: str) -> Partner:
     if kind == PARTNERS[0]:
         return Partner(here + border / 2 * (there - here), None, border / 2 * away, border, True)
     return Partner(there, number, away, border, border >= 1)
+
+
+def nearest_mate(spec: Spec) -> int:
+    """Number of the nearest other image of the split in the Spec's image's region.
+
+    NotApplicable where there is none, as nearly always in a network.
+    """
+    switches = _switches(spec.replace(method="gradient", options=(), image=0))
+    mates = (switches == switches[spec.image]).all(1)
+    mates[spec.image] = False
+    if not mates.any():
+        raise NotApplicable(f"No other of the {len(switches):,} {spec.split} images lies in this region.")
+    return next(int(number) for number in by_distance(spec) if mates[number])
+
+
+@functools.lru_cache(maxsize=4)
+def _switches(spec: Spec) -> np.ndarray:
+    """Switch settings ``(n,k)`` of all images of the Spec's split."""
+    return white_box.patterns(pipeline.model(spec).double, getattr(pipeline.dataset(spec), spec.split).x)
 
 
 def first_border(context: Context, here: np.ndarray, there: np.ndarray) -> float:
@@ -93,7 +115,5 @@ def agreements(spec: Spec, kind: str, methods: Sequence[str] = COMPARED,
         except NotApplicable as reason:
             found.append(Agreement(method, reason=str(reason)))
             continue
-        size = np.abs(here).sum()
-        found.append(Agreement(method, here, there, cosine(here, there),
-                               float(np.abs(here - there).sum() / size) if size else float("nan")))
+        found.append(Agreement(method, here, there, cosine(here, there), relative_l1(there, here)))
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +10,13 @@ import numpy as np
 from core import pipeline
 from core.methods import numeric
 from core.methods.openapi import DecisionFeatures, decision_features
+from core.metrics.regions import relative_l1
 from core.models import white_box
 from core.regions.common import Progress, remembered
 from core.types import NotApplicable, Spec
 
 DISTANCES = (1e-2, 1e-4, 1e-8)  # as in the paper
-LARGE = 400  # pixels up to which regressions on 2 (d + 1) points are quick
+LARGE = 800  # pixels up to which regressions on 2 (d + 1) points are quick
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def decision(spec: Spec, sampling: str = "orthogonal", *, progress: Progress | N
                               seed=spec.seed, progress=progress)
     seconds = time.perf_counter() - start
     truth = white_box.decision_weights(context.network.double, context.image[None], context.target)[0][0]
-    error = float(np.abs(found.weights - truth.ravel()).sum() / np.abs(truth).sum()) if truth.any() else float("nan")
+    error = relative_l1(found.weights, truth.ravel())
     probability = float(context.predict_proba(context.image[None])[0, context.target])
     return Decision(context.image, context.target, probability, found, truth, error, seconds)
 
@@ -72,20 +72,14 @@ def errors(spec: Spec, *, progress: Progress | None = None) -> list[Error]:
     """
     context = pipeline.context(spec)
     truth = white_box.decision_weights(context.network.double, context.image[None], context.target)[0][0]
-    ways: dict[str, Callable[[float], np.ndarray]] = {
-        "Naive solve": lambda h: numeric.naive(context, h=h), "ZOO": lambda h: numeric.zoo(context, h=h)}
-    if context.image.size <= LARGE:
-        ways |= {"LIME, linear": lambda h: numeric.regression(context, h),
-                 "LIME, ridge": lambda h: numeric.regression(context, h, ridge=1.0)}
+    ways = [way for name, way in numeric.WAYS.items() if context.image.size <= LARGE or name in ("naive", "zoo")]
     d = decision(spec)
     found = [Error("OpenAPI", float("nan"), d.error, d.found.reason)]
-    for done, (name, h) in enumerate((name, h) for name in ways for h in DISTANCES):
+    for done, (way, h) in enumerate((way, h) for way in ways for h in DISTANCES):
         if progress:
-            progress(done, len(ways) * len(DISTANCES), f"{name}, h = {h:g}")
+            progress(done, len(ways) * len(DISTANCES), f"{way.label}, h = {h:g}")
         try:
-            error = float(np.abs(ways[name](h) - truth).sum() / np.abs(truth).sum())
-        except (NotApplicable, np.linalg.LinAlgError) as reason:
-            found.append(Error(name, h, float("nan"), str(reason)))
-        else:
-            found.append(Error(name, h, error))
+            found.append(Error(way.label, h, relative_l1(numeric.weights(way, context, h)[0], truth.ravel())))
+        except NotApplicable as reason:
+            found.append(Error(way.label, h, float("nan"), str(reason)))
     return found

@@ -8,7 +8,8 @@ import numpy as np
 
 from core import pipeline
 from core.models import white_box
-from core.regions.common import Progress, by_distance, cosine, explain, remembered
+from core.metrics.regions import cosine
+from core.regions.common import Progress, by_distance, explain, remembered
 from core.registry import METHODS
 from core.types import InputError, NotApplicable, Spec
 

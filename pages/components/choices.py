@@ -16,11 +16,10 @@ from core import pipeline
 from core.figures.style import SCALES
 from core.pipeline import DEFAULT_METHODS
 from core.regions import PARTNERS, SAMPLINGS
-from core.registry import DATASETS, METHODS, MODELS
+from core.registry import DATASETS, FIELDS, METHODS, MODELS, OF_DATA, models_for, usual_model
 from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
-FILTERS = {"all images": {}, "class 0": {"label": 0}, "class 1": {"label": 1},
-           "correct": {"correct": True}, "wrong": {"correct": False}}
+ALL_IMAGES = "all images"
 SORTS = ("as chosen", "EMD", "IME", "Precision")
 CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
 VIEWS = ("decision features", "same region, same answer", "map of regions", "along a line",
@@ -29,7 +28,8 @@ STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notice
 
 
 def _choice(allowed: Any) -> Callable[[str, str], Any]:
-    return lambda name, text: one_of(name, text, tuple(allowed))
+    allowed = tuple(dict.fromkeys(allowed))
+    return lambda name, text: one_of(name, text, allowed)
 
 
 def _option(family: Any, entry: str, name: str) -> Callable[[str, str], Any]:
@@ -49,6 +49,12 @@ def _flag(name: str, text: str) -> bool:
     return one_of(name, text, ("True", "False")) == "True"
 
 
+def filters(dataset: str) -> dict[str, dict[str, Any]]:
+    """Which images may be kept, and how core chooses them."""
+    classes = {f"class {number}": {"label": number} for number in range(len(DATASETS[dataset].classes))}
+    return {ALL_IMAGES: {}, **classes, "correct": {"correct": True}, "wrong": {"correct": False}}
+
+
 PLAIN = Spec()
 READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "dataset": (PLAIN.dataset, _choice(DATASETS)),
@@ -62,7 +68,7 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "target": (PLAIN.target, _choice(SPEC_CHOICES["target"])),
     "seed": (PLAIN.seed, _whole(0, 2**31 - 1)),
     "image": (PLAIN.image, _whole(0, 10**9)),
-    "images": ("all images", _choice(FILTERS)),
+    "images": (ALL_IMAGES, _choice(name for dataset in DATASETS for name in filters(dataset))),
     "methods": (list(DEFAULT_METHODS), _methods),
     "scale": ("panel", _choice(SCALES)),
     "outline": (True, _flag),
@@ -89,8 +95,20 @@ def restore() -> None:
     written = state.get(WRITTEN)
     if written is None or (address != written and _address(kept) == written):
         _read(address, kept)
+    to_data(kept)
     for name in READERS:
         state[name] = kept[name]
+
+
+def to_data(kept: Any) -> None:
+    """Makes choices fit the chosen data set: its usual model and all images in place of what it does not have."""
+    if kept["model"] not in models_for(kept["dataset"]):
+        if st.query_params.get("model") == kept["model"]:
+            tell(f"{kept['model']} is not made for {DATASETS[kept['dataset']].label}; "
+                 f"{' and '.join(models_for(kept['dataset']))} are.")
+        kept["model"] = usual_model(kept["dataset"])
+    if kept["images"] not in filters(kept["dataset"]):
+        kept["images"] = ALL_IMAGES
 
 
 def write() -> None:
@@ -138,8 +156,9 @@ def set_method_options(method: str, values: Mapping[str, Any]) -> None:
 
 
 def _address(kept: Mapping[str, Any]) -> dict[str, str]:
-    plain = {name: ",".join(value) if isinstance(value, list) else str(value)
-             for name, value in kept.items() if name in READERS and value != READERS[name][0]}
+    has = {FIELDS.get(option.name, option.name) for option in DATASETS[kept["dataset"]].options}
+    plain = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in kept.items()
+             if name in READERS and value != READERS[name][0] and (name in has or name not in OF_DATA)}
     options = {f"{method}.{name}": str(value) for method, values in kept[OPTIONS].items()
                for name, value in values.items()}
     return plain | options

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import pipeline
 from core.figures.style import SCALES
-from core.registry import DATASETS, METHODS, MODELS, Option
+from core.registry import DATASETS, METHODS, MODELS, Option, models_for
 from core.types import SPEC_CHOICES, Spec
 from pages.components import choices
 
@@ -24,18 +24,22 @@ def data_and_model() -> None:
     """The sidebar: data set, scenario, background, size, SNR, model, and what is explained."""
     with st.sidebar:
         st.subheader("Data")
-        if len(DATASETS) > 1:
-            st.selectbox("Data set", list(DATASETS), format_func=lambda n: DATASETS[n].label, key="dataset")
-        for option in DATASETS[st.session_state.dataset].options:
+        st.selectbox("Data set", list(DATASETS), format_func=lambda n: DATASETS[n].label, key="dataset",
+                     on_change=lambda: choices.to_data(st.session_state),
+                     help=" ".join(f"**{d.label}**: {d.summary}" for d in DATASETS.values()))
+        data = DATASETS[st.session_state.dataset]
+        for option in data.options:
             if option.choices:
                 st.segmented_control(option.label, option.choices, key=option.name, help=option.help,
                                      required=True, on_change=to_ready_snr, width="stretch",
                                      format_func=lambda v: f"{v} × {v}" if isinstance(v, int) else v)
-        snr_slider()
+        if any(option.name == "snr" for option in data.options):
+            snr_slider()
         st.subheader("Model")
-        st.segmented_control("Kind", list(MODELS), key="model", required=True, on_change=to_ready_snr,
+        fitting = models_for(data.name)
+        st.segmented_control("Kind", fitting, key="model", required=True, on_change=to_ready_snr,
                              label_visibility="collapsed", width="stretch",
-                             help=" ".join(f"**{m.name}**: {m.summary}" for m in MODELS.values()))
+                             help=" ".join(f"**{name}**: {MODELS[name].summary}" for name in fitting))
         accuracy(choices.spec())
         with st.expander("What is explained, and the truth"):
             for name, label, text in (
@@ -43,7 +47,7 @@ def data_and_model() -> None:
                      "when the model is sure, and its gradient vanishes."),
                     ("target", "Of which class", "The class the model predicts, or the label."),
                     ("truth", "Important pixels", "As published: all shapes of the scenario (the absence of a shape "
-                     "tells something too); RIGID: the shape in this image.")):
+                     "tells something too); RIGID: the shape in this image."))[:3 if data.truth else 2]:
                 st.selectbox(label, SPEC_CHOICES[name], key=name, help=text, format_func=WORDS.get)
             st.number_input("Seed of random methods", 0, 2**31 - 1, key="seed",
                             help="The same seed gives the same map, everywhere.")
@@ -68,7 +72,7 @@ def ready_snrs(spec: Spec) -> list[float]:
 def to_ready_snr() -> None:
     """After a change of data or model: the nearest SNR with a trained model, when there is one."""
     spec = choices.spec()
-    ready = ready_snrs(spec)
+    ready = ready_snrs(spec) if "snr" in DATASETS[spec.dataset].arguments(spec) else []
     if ready and spec.snr not in ready:
         st.session_state.snr = min(ready, key=lambda snr: abs(snr - spec.snr))
 
@@ -78,7 +82,7 @@ def accuracy(spec: Spec) -> None:
     record = pipeline.models.find(spec)
     if record and record["file"]:
         st.caption(f"Test accuracy **{record['accuracy']:.1%}**")
-        if record["accuracy"] <= pipeline.models.GENERALISES:
+        if DATASETS[spec.dataset].truth and record["accuracy"] <= pipeline.models.GENERALISES:
             st.warning("Below 90 %: the model does not generalise, so scores are not meaningful.")
     elif record:
         st.caption(f"Not available: training reached {record['accuracy']:.1%} on test images, below 90 %.")
@@ -86,7 +90,8 @@ def accuracy(spec: Spec) -> None:
 
 def image_bar(spec: Spec) -> int | None:
     """Which image: number, previous, next, random, filter. None when no image passes the filter."""
-    passing = pipeline.choose(spec, **choices.FILTERS[st.session_state.images])
+    filters, classes = choices.filters(spec.dataset), DATASETS[spec.dataset].classes
+    passing = pipeline.choose(spec, **filters[st.session_state.images])
     total = len(pipeline.dataset(spec).test)
     if st.session_state.image >= total:
         choices.tell(f"Image {st.session_state.image} does not exist: the test split has images 0 to {total - 1}.")
@@ -113,10 +118,16 @@ def image_bar(spec: Spec) -> int | None:
         st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(-1,), disabled=not passing)
         st.button("Next", icon=":material/chevron_right:", on_click=go, args=(1,), disabled=not passing)
         st.button("Random", icon=":material/shuffle:", on_click=anywhere, disabled=not passing)
-        st.selectbox("Show", list(choices.FILTERS), key="images", width=140)
+        st.selectbox("Show", list(filters), key="images", width=140, format_func=lambda name: named(
+            classes[filters[name]["label"]], name) if "label" in filters[name] else name)
         st.markdown(f"<div class='al-quiet' style='padding-bottom:.7rem'>{len(passing)} of {total} images</div>",
                     unsafe_allow_html=True)
     return st.session_state.image if passing else None
+
+
+def named(name: str, number: str) -> str:
+    """A class by its number, and by its name where that says more."""
+    return number if number.endswith(name) else f"{number}, {name}"
 
 
 def view_bar() -> None:

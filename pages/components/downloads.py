@@ -32,7 +32,7 @@ def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
 
 
 def file_name(spec: Spec) -> str:
-    return f"{spec.dataset}_{spec.scenario}_{spec.background}_{spec.snr:g}_{spec.size}_{spec.model}_image{spec.image}"
+    return f"{pipeline.models.name_of(spec)}_{spec.model}_image{spec.image}".replace(" ", "_")
 
 
 def rows(results: Sequence[Result]) -> list[dict]:
@@ -62,8 +62,7 @@ def picture(results: Sequence[Result], scale: str, outline: bool) -> bytes:
         captions.append("  ".join(f"{METRICS[n].label} {score[n]:.3f}" for n in ("emd", "ime")
                                   if not math.isnan(score[n])) or "undefined: empty map")
     spec = results[0].attribution.spec
-    title = (f"{spec.scenario} {spec.background}, SNR {spec.snr:g}, {spec.size}x{spec.size}, {spec.model}, "
-             f"test image {spec.image}")
+    title = f"{pipeline.models.name_of(spec)}, {spec.model}, test image {spec.image}"
     return paper.png(paper.comparison([r.attribution for r in results], [r.label for r in results], captions,
                                       scale=scale, title=title, with_outline=outline))
 

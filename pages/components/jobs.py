@@ -99,7 +99,7 @@ def train_panel(spec: Spec) -> None:
             st.rerun()
     record = pipeline.models.find(spec)
     ready = sorted({r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]})
-    where = f"{spec.scenario} {spec.background} at {spec.size} × {spec.size}"
+    where = f"{spec.scenario} {spec.background} at {spec.size} × {spec.size}" if spec.snr else spec.dataset
     if record:
         st.info(f"No {spec.model} for {where} and SNR {spec.snr:g}: training reached {record['accuracy']:.1%} on "
                 "test images. Below 90 % a model has not understood the task, so scores of its explanations mean "

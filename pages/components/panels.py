@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.figures import screen
 from core.figures.style import DARK, LIGHT, SCALES, Theme, limits, shown
-from core.registry import METHODS, METRICS
+from core.registry import DATASETS, METHODS, METRICS
 from core.types import Attribution, Score
 from pages.components import controls, frame
 
@@ -57,7 +57,11 @@ def draw(results: Sequence[Result], view: View) -> None:
     if first is None:
         st.info("No map to show: choose at least one method that applies to this model.")
         return
-    st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn)))
+    data = DATASETS[first.spec.dataset]
+    if not (truth := data.truth):
+        say(f"Nobody knows which pixels matter in {data.label}, so maps have no scores here. How exact an explanation of "
+            "the model is can be known: see Regions.")
+    st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn), truth))
     maps = [r.attribution.values for r in drawn]
     limit = dict(zip((r.method for r in drawn), limits(maps, view.scale)))
     hover = np.stack([first.image, *maps], axis=-1)
@@ -65,7 +69,8 @@ def draw(results: Sequence[Result], view: View) -> None:
     ranks = ranked(results)
     with st.container(horizontal=True, gap="small", key="panels"):
         _input(first, view, hover, names)
-        _truth(first, view)
+        if truth:
+            _truth(first, view)
         for result in results:
             with st.container(width=WIDTH, gap="xsmall", key=f"panel.{result.method}"):
                 _title(result, view)
@@ -73,18 +78,19 @@ def draw(results: Sequence[Result], view: View) -> None:
                     st.caption(f"Does not apply: {result.reason}")
                     continue
                 _map(result, limit[result.method], view, hover, names)
-                st.html(score_lines(result, ranks))
+                if truth:
+                    st.html(score_lines(result, ranks))
                 _remarks(result, limit[result.method], view)
 
 
-def legend(view: View, signed: bool, magnitude: bool) -> str:
+def legend(view: View, signed: bool, magnitude: bool, truth: bool = True) -> str:
     """One line: what the colours mean in all panels."""
     ramps = []
     if signed:
         ramps.append(_ramp("against", view.theme.signed, "for the explained class"))
     if magnitude:
         ramps.append(_ramp("0", view.theme.magnitude, "largest, where a method gives no sign"))
-    text = f"{SCALES[view.scale]}. EMD and IME: lower is better."
+    text = f"{SCALES[view.scale]}." + " EMD and IME: lower is better." * truth
     return f"<div class='al-quiet'>{' &nbsp; '.join(ramps)} &nbsp; {text[0].upper() + text[1:]}</div>"
 
 
@@ -95,13 +101,14 @@ def _ramp(low: str, colours: Sequence[str], high: str) -> str:
 def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[str]) -> None:
     with st.container(width=WIDTH, gap="xsmall", key="panel.of-input"):
         title("Image")
+        classes = DATASETS[first.spec.dataset].classes
         peak = float(np.abs(first.image).max()) or 1.0
         chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True, hover=hover,
                               mask=first.mask if view.outline else None, pixel=view.pixel, hover_names=names),
-               "chart.of-input", f"Test image {first.spec.image}, class {first.label}.")
+               "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.")
         sure = first.probabilities[first.predicted]
         right = "correct" if first.predicted == first.label else "wrong"
-        st.html(f"<div class='al-scores'>Label {first.label}, predicted {first.predicted} ({right})<br>"
+        st.html(f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} ({right})<br>"
                 f"Probability {percent(sure)}</div>")
 
 

@@ -1,0 +1,137 @@
+"""Logistic model tree: a decision tree whose leaves are sparse logistic regressions (Landwehr et al. 2005).
+
+Each leaf is one linear region. As in the original, a leaf's regression starts from that of the whole data
+set and is refined on its own images, so every leaf knows every class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from core.models.networks import DIGITS
+from core.registry import MODELS
+from core.types import Dataset
+
+LEAVES = 16
+FEWEST = 100  # images in a leaf (the paper's number)
+SPARSITY = 1e-4  # penalty on the sum of |weights| beside the mean cross-entropy
+PASSES = 300  # over a leaf's images, at most
+LOOK = 10  # passes between two looks at the validation images
+CLASSES = 10
+
+
+class LogisticModelTree(nn.Module):
+    """``left``, ``right``, ``pixel``, ``threshold (m,)`` of its nodes; ``weight (leaves,C,d)``, ``bias (leaves,C)``.
+
+    A node whose ``pixel`` is negative is a leaf, and ``left`` its number. Larger than the threshold goes right.
+    """
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.size = size
+        for name in ("left", "right", "pixel"):
+            self.register_buffer(name, torch.zeros(1, dtype=torch.float32))
+        self.pixel -= 1
+        self.register_buffer("threshold", torch.zeros(1))
+        self.weight = nn.Parameter(torch.zeros(1, CLASSES, size * size))
+        self.bias = nn.Parameter(torch.zeros(1, CLASSES))
+
+    def regions(self, x: torch.Tensor) -> torch.Tensor:
+        """Number of the leaf ``(n,)`` that each image (n,h,w) falls into."""
+        flat, node = x.flatten(1), torch.zeros(len(x), dtype=torch.long)
+        while (inner := self.pixel[node] >= 0).any():
+            at = self.pixel[node].long().clamp(min=0)
+            right = flat.gather(1, at[:, None])[:, 0] > self.threshold[node]
+            node = torch.where(inner, torch.where(right, self.right[node], self.left[node]).long(), node)
+        return self.left[node].long()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        leaf, logits = self.regions(x.detach()), x.new_empty(len(x), CLASSES)
+        parts = [(leaf == number).nonzero()[:, 0] for number in leaf.unique()]
+        for part in parts:
+            number = leaf[part[0]]
+            logits = logits.index_put((part,), x[part].flatten(1) @ self.weight[number].T + self.bias[number])
+        return logits
+
+    def load_state_dict(self, state: dict[str, torch.Tensor], *arguments: Any, **named: Any):
+        """Takes a tree of any size."""
+        for name, tensor in state.items():
+            if name in self._buffers:
+                self._buffers[name] = tensor.clone()
+            elif name in self._parameters:
+                self._parameters[name] = nn.Parameter(tensor.clone(), requires_grad=False)
+        return super().load_state_dict(state, *arguments, **named)
+
+
+def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[int, int, str], None]) -> int:
+    """Grows the tree and fits its leaves; returns the largest number of passes over a leaf's images."""
+    from sklearn.tree import DecisionTreeClassifier  # late: slow to import, needed for training only
+
+    x, y = dataset.train.x.reshape(len(dataset.train), -1), np.asarray(dataset.train.y)
+    tell(0, LEAVES + 1, "growing the tree")
+    grown = DecisionTreeClassifier(max_leaf_nodes=LEAVES, min_samples_leaf=FEWEST, random_state=seed).fit(x, y).tree_
+    is_leaf = grown.children_left < 0
+    numbers = np.cumsum(is_leaf) - 1
+    tensor = torch.from_numpy
+    structure = {"left": tensor(np.where(is_leaf, numbers, grown.children_left)), "right": tensor(grown.children_right),
+                 "pixel": tensor(np.where(is_leaf, -1, grown.feature)), "threshold": tensor(grown.threshold)}
+    structure = {name: value.float() for name, value in structure.items()}
+    leaves, d = int(is_leaf.sum()), x.shape[1]
+    module.load_state_dict({**structure, "weight": torch.zeros(leaves, CLASSES, d), "bias": torch.zeros(leaves, CLASSES)})
+
+    images = [nn.functional.pad(tensor(np.array(part.x)).flatten(1), (0, 1), value=1.0)  # ones: the constant term
+              for part in (dataset.train, dataset.val)]
+    labels = [tensor(np.array(part.y)) for part in (dataset.train, dataset.val)]
+    found = [module.regions(part) for part in images]
+    tell(1, leaves + 1, "a regression on all images")
+    root, most = _regression(images, labels, torch.zeros(d + 1, CLASSES))
+    for leaf in range(leaves):
+        tell(leaf + 1, leaves + 1, f"leaf {leaf + 1} of {leaves}")
+        inside = [at == leaf for at in found]
+        weights, passes = _regression([p[i] for p, i in zip(images, inside)],
+                                      [p[i] for p, i in zip(labels, inside)], root)
+        module.weight.data[leaf], module.bias.data[leaf], most = weights[:-1].T, weights[-1], max(most, passes)
+    return most
+
+
+def _regression(images: list[torch.Tensor], labels: list[torch.Tensor],
+                start: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """Sparse logistic regression ``(d+1,C)`` of the training images by accelerated proximal gradient steps (FISTA).
+
+    Images (n,d+1) end in a one. Of all passes the one with the smallest cross-entropy on the validation
+    images (second of each pair) is taken.
+    """
+    x, y = images[0], nn.functional.one_hot(labels[0], CLASSES).float()
+    step = 2 / float(torch.linalg.eigvalsh(x.T @ x / len(x))[-1])  # softmax bends by half a square at most
+    weights = ahead = start.clone()
+    best, quality, at, since, momentum = start, _loss(images[1], labels[1], start), 0, 0, 1.0
+    for turn in range(1, PASSES + 1):
+        slope = x.T @ ((x @ ahead).softmax(1) - y) / len(x)
+        new = ahead - step * slope
+        new[:-1] = new[:-1].sign() * (new[:-1].abs() - step * SPARSITY).clamp(min=0)
+        momentum, before = (1 + (1 + 4 * momentum**2) ** 0.5) / 2, momentum
+        ahead, weights = new + (before - 1) / momentum * (new - weights), new
+        if turn % LOOK == 0:
+            reached = _loss(images[1], labels[1], weights)
+            best, quality, at, since = (weights, reached, turn, 0) if reached < quality else (best, quality, at, since + 1)
+            if since == 3:
+                break
+    return best, at
+
+
+def _loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor) -> float:
+    return float(cross_entropy(x @ weights, y)) if len(x) else 0.0
+
+
+@MODELS.register("LMT", label="Logistic model tree", datasets=DIGITS, fit=fit,
+                 reference="Landwehr et al. 2005, Logistic model trees; OpenAPI, section V",
+                 summary="A decision tree with a sparse logistic regression in each of its leaves: every leaf is one "
+                         "linear region.")
+def lmt(size: int = 28) -> nn.Module:
+    return LogisticModelTree(size)
