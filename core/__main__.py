@@ -59,6 +59,13 @@ def parser() -> argparse.ArgumentParser:
     _spec_flags(command)
     _image_flags(command)
 
+    command = _command(commands, "reproduce", reproduce, "the experiments of a paper: its tables and figures, measured again")
+    command.add_argument("paper", choices=("openapi",))
+    command.add_argument("--images", type=int, default=100, help="test images of each data set (default 100)")
+    command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes (default: one a processor)")
+    command.add_argument("--to", type=Path, default=Path("reproduced"), metavar="FOLDER", help="where tables (csv, json) "
+                         "and figures (pdf, png) go; default reproduced")
+
     command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
                          "patternlocal, see tests/bench/requirements.txt")
@@ -180,7 +187,7 @@ def explain(options: argparse.Namespace) -> None:
              "probability": float(a.probabilities[a.target]), "largest": float(np.abs(a.values).max()),
              "seconds": round(a.seconds, 4), "facts": dict(a.facts), "notes": list(a.notes)} for a in found]
     if options.json:
-        print(json.dumps(_plain({"images": rows, "spec": spec.to_dict()})))
+        print(json.dumps(store.plain({"images": rows, "spec": spec.to_dict()})))
     else:
         for row in rows:
             print(f"image {row['image']}: label {row['label']}, predicted {row['predicted']}, "
@@ -197,7 +204,7 @@ def score(options: argparse.Namespace) -> None:
     means = {name: pipeline.summary(scores, name) for name in METRICS}
     if options.json:
         rows = [{"image": i, **s.values} for i, s in zip(chosen, scores)]
-        print(json.dumps(_plain({**means, "images": rows, "spec": spec.to_dict()})))
+        print(json.dumps(store.plain({**means, "images": rows, "spec": spec.to_dict()})))
     else:
         for name, row in means.items():
             mean = "undefined" if row["mean"] is None else f"{row['mean']:.4f} ± {row['std']:.4f}"
@@ -213,13 +220,12 @@ def _score_or_reason(spec: Spec) -> Score:
         return Score(dict.fromkeys(METRICS, math.nan), dict.fromkeys(METRICS, str(reason)))
 
 
-def _plain(content: Any) -> Any:
-    """JSON content with null for numbers that JSON cannot write."""
-    if isinstance(content, dict):
-        return {name: _plain(value) for name, value in content.items()}
-    if isinstance(content, list):
-        return [_plain(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
+def reproduce(options: argparse.Namespace) -> None:
+    from core import reproduce as experiments  # late: only this command needs it
+
+    found = experiments.openapi(options.images, options.workers, progress)
+    written = experiments.write(found, options.to)
+    print(json.dumps(store.plain(found)) if options.json else f"{len(written)} files in {options.to}: {', '.join(written)}")
 
 
 def bench(options: argparse.Namespace) -> None:

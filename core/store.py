@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import logging
+import math
 import os
 import random
 import shutil
@@ -164,6 +165,17 @@ def checked(path: Path, expected: str) -> Path:
         raise InputError(f"{path.name} is not the file that was shipped (its sha256 differs), so it is "
                          "not used. Restore it from the repository.")
     return path
+
+
+def plain(content: Any) -> Any:
+    """JSON content: arrays as lists, null for numbers that JSON cannot write."""
+    if isinstance(content, dict):
+        return {name: plain(value) for name, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [plain(value) for value in content]
+    if isinstance(content, (np.ndarray, np.generic)):
+        return plain(content.tolist())
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def read_json(path: Path) -> Any:

@@ -41,8 +41,9 @@ class Round:
 class DecisionFeatures:
     """``weights (d,)`` = D_c and ``pairs (C-1,d)`` = D_{c,c'} of equation 1; NaN when not ``exact``.
 
-    ``others (C-1,)`` are the classes c'; ``radius`` the largest accepted; ``samples (k,d)`` the test points
-    of the accepted radius; ``reason`` says why there is no answer; ``trace`` what was tried.
+    ``others (C-1,)`` are the classes c'; ``radius`` the largest accepted; ``points (k,d)`` what was asked about at
+    that radius beside the ``steps (d,)`` along single pixels, if there were such; ``reason`` says why there is no
+    answer; ``trace`` what was tried.
     """
 
     weights: np.ndarray
@@ -53,8 +54,15 @@ class DecisionFeatures:
     queries: int
     exact: bool
     reason: str
-    samples: np.ndarray
+    x: np.ndarray = field(repr=False)
+    points: np.ndarray = field(repr=False)
+    steps: np.ndarray | None = field(repr=False)
     trace: tuple[Round, ...] = field(repr=False)
+
+    @property
+    def samples(self) -> np.ndarray:
+        """All inputs ``(k,d)`` from which the answer was solved and tested; none when there is no answer."""
+        return self.points if self.steps is None else np.concatenate([self.points, self.x + np.diag(self.steps)])
 
 
 class _Failed(Exception):
@@ -136,18 +144,18 @@ def decision_features(predict_proba: Predict, x: np.ndarray, target: int, *, sam
     try:
         if not np.isfinite(api.here).all():
             raise _Failed("underflow: a probability at x is exactly 0, and its logarithm says nothing")
-        pairs, used, samples = SAMPLINGS[sampling](api, radius, np.random.default_rng(seed), trace, tell)
+        pairs, used, points, steps = SAMPLINGS[sampling](api, radius, np.random.default_rng(seed), trace, tell)
         if _smooth(trace, api):
             raise _Failed("not piecewise linear: the misfit falls four times with every halving of the radius")
     except _Failed as reason:
         pairs, used, text = np.full((len(api.others), len(x)), np.nan), np.nan, str(reason)
-        samples = np.empty((0, len(x)))
+        points, steps = np.empty((0, len(x))), None
     return DecisionFeatures(pairs.mean(axis=0), pairs, api.others, used, len(trace), api.queries, not text, text,
-                            x + samples, tuple(trace))
+                            x, x + points, steps, tuple(trace))
 
 
 def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[Round],
-                tell: Callable) -> tuple[np.ndarray, float, np.ndarray]:
+                tell: Callable) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
     """First a radius at which random lines through x are straight, then one pixel at a time."""
     d, passes = len(api.x), 0
     for _ in range(HALVINGS):
@@ -167,7 +175,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
             agrees = bool((misfit <= 4 * api.rounding).all())
             trace.append(Round(radius, float(misfit.max()), agrees))
             if agrees:
-                return pairs, radius, offsets
+                return pairs, radius, offsets, steps
             passes += 1
             if passes == PASSES:
                 raise _Failed(f"no region found: {PASSES} passes over all pixels disagreed with random points")
@@ -192,7 +200,7 @@ def _along_pixels(api: _Api, steps: np.ndarray, tell: Callable) -> np.ndarray:
 
 
 def _hypercube(api: _Api, radius: float, rng: np.random.Generator, trace: list[Round],
-               tell: Callable) -> tuple[np.ndarray, float, np.ndarray]:
+               tell: Callable) -> tuple[np.ndarray, float, np.ndarray, None]:
     """The paper's Algorithm 1: d + 1 points in a cube, d of them solved for, the last a test; halve, try again.
 
     The equation at x itself holds by centring on it.
@@ -211,7 +219,7 @@ def _hypercube(api: _Api, radius: float, rng: np.random.Generator, trace: list[R
         trace.append(Round(radius, float(misfit.max()), agrees))
         tell(turn + 1, HALVINGS, f"radius {radius:.2g}")
         if agrees:
-            return scaled.T / radius, radius, unit[:TEST] * radius
+            return scaled.T / radius, radius, unit * radius, None
         radius /= 2
         if radius < SMALLEST:
             break

@@ -1,0 +1,121 @@
+"""What OpenAPI's experiments show, as figures for print: small multiples, one column a data set and model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from core.figures.style import LIGHT
+
+WIDTH = 6.75  # inches: two columns of a paper
+# Okabe and Ito's colours, with a marker each so that none speaks by colour alone.
+LINES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"), ("#56b4e9", "v", "-"))
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def figures(found: Mapping[str, Any]) -> dict[str, Figure]:
+    """All figures of the experiments' tables (core.reproduce), by name."""
+    exact = found["exactness"]
+    return {
+        "figure-2-mean-images": _means(found["means"]),
+        "figure-3-cpp": _columns(found["ablation"], lambda axis, rows: _curves(axis, rows, "cpp"),
+                                 "features altered", "CPP"),
+        "figure-3-nlci": _columns(found["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"),
+                                  "features altered", "NLCI (images)"),
+        "figure-4-consistency": _columns(found["consistency"], _sorted, "images, sorted", "cosine to the neighbour's"),
+        "figure-5-region-difference": _columns(exact, lambda axis, rows: _against_h(axis, rows, "rd"), "h", "mean RD"),
+        "figure-6-weight-difference": _columns(exact, lambda axis, rows: _against_h(axis, rows, "wd", log=True),
+                                               "h", "mean WD"),
+        "figure-7-l1-distance": _columns(exact, lambda axis, rows: _against_h(axis, rows, "l1_mean", log=True, bars=True),
+                                         "h", "L1Dist: mean, least, largest"),
+    }
+
+
+def _where(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["dataset"], row["model"]
+
+
+def _columns(rows: Rows, draw: Callable[[Axes, Rows], None], x: str, y: str) -> Figure:
+    """One panel for every data set and model, with one legend below."""
+    places = list(dict.fromkeys(_where(row) for row in rows))
+    figure = Figure(figsize=(WIDTH, 2.1), dpi=300)
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(places), squeeze=False)[0]
+    for axis, place in zip(axes, places):
+        mine = [row for row in rows if _where(row) == place]
+        draw(axis, mine)
+        axis.set_title(f"{place[0]}, {place[1]} (n = {mine[0]['n']})", fontsize=6.5, pad=3)
+        axis.set_xlabel(x, fontsize=6.5, labelpad=1)
+        axis.tick_params(labelsize=5.5, length=2, pad=1)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel(y, fontsize=6.5, labelpad=2)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=5, fontsize=6, frameon=False)
+    figure.subplots_adjust(left=0.075, right=0.99, top=0.9, bottom=0.3, wspace=0.35)
+    return figure
+
+
+def _curves(axis: Axes, rows: Rows, name: str) -> None:
+    for row, (colour, marker, dash) in zip(rows, LINES):
+        k = np.arange(len(row[name]))
+        axis.plot(k, row[name], dash, color=colour, lw=0.9, marker=marker, markevery=40, ms=2.5, label=row["method"])
+
+
+def _sorted(axis: Axes, rows: Rows) -> None:
+    for row, (colour, marker, dash) in zip(rows, LINES):
+        values = np.sort(row["values"])[::-1]
+        axis.plot(np.arange(1, len(values) + 1), values, dash, color=colour, lw=0.9, marker=marker,
+                  markevery=max(1, len(values) // 5), ms=2.5, label=row["method"])
+
+
+def _against_h(axis: Axes, rows: Rows, name: str, *, log: bool = False, bars: bool = False) -> None:
+    """A method's value at each h; OpenAPI, which needs none, as a line across."""
+    names = list(dict.fromkeys(row["method"] for row in rows))
+    for method, (colour, marker, dash) in zip(names, LINES):
+        mine = sorted((row for row in rows if row["method"] == method), key=lambda row: row["h"])
+        value = np.array([row[name] for row in mine])
+        if np.isnan(mine[0]["h"]):
+            axis.axhline(value[0], color=colour, lw=1.2, label=method)
+            continue
+        h = np.array([row["h"] for row in mine])
+        axis.plot(h, value, dash, color=colour, lw=0.9, marker=marker, ms=3, label=method)
+        if bars:
+            axis.vlines(h, [row["l1_min"] for row in mine], [row["l1_max"] for row in mine], color=colour, lw=0.6)
+    axis.set_xscale("log")
+    if log:
+        axis.set_yscale("symlog", linthresh=1e-12 if bars else 1e-3)
+
+
+def _means(rows: Rows) -> Figure:
+    """Mean images of some classes, and below the mean decision features of each model: red for the class, blue against."""
+    sets = {dataset: [row for row in rows if row["dataset"] == dataset] for dataset in
+            dict.fromkeys(row["dataset"] for row in rows)}
+    columns = sum(len({row["class"] for row in mine}) for mine in sets.values())
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    side = WIDTH / (columns + 0.6)
+    figure = Figure(figsize=(WIDTH, side * (1 + len(models)) + 0.25), dpi=300)
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1 + len(models), columns, squeeze=False)
+    signed = LinearSegmentedColormap.from_list("", list(LIGHT.signed))
+    places = [(dataset, name) for dataset, mine in sets.items() for name in dict.fromkeys(row["class"] for row in mine)]
+    for column, (dataset, name) in zip(axes.T, places):
+        mine = {row["model"]: row for row in sets[dataset] if row["class"] == name}
+        column[0].imshow(next(iter(mine.values()))["image"], cmap="gray_r", vmin=0, vmax=1, interpolation="nearest")
+        column[0].set_title(name, fontsize=6.5, pad=2)
+        for axis, model in zip(column[1:], models):
+            weights = mine[model]["weights"]
+            limit = np.abs(weights).max() or 1.0
+            axis.imshow(weights, cmap=signed, vmin=-limit, vmax=limit, interpolation="nearest")
+    for axis, label in zip(axes[:, 0], ("mean image", *models)):
+        axis.set_ylabel(label, fontsize=6.5, labelpad=2)
+    for axis in axes.ravel():
+        axis.set(xticks=[], yticks=[])
+        axis.spines[:].set(linewidth=0.3, color="#999999")
+    figure.subplots_adjust(left=0.03, right=0.995, top=0.93, bottom=0.01, wspace=0.06, hspace=0.06)
+    return figure
