@@ -59,12 +59,12 @@ def parser() -> argparse.ArgumentParser:
     _spec_flags(command)
     _image_flags(command)
 
-    command = _command(commands, "reproduce", reproduce, "the experiments of a paper: its tables and figures, measured again")
+    command = _command(commands, "reproduce", reproduce, "a paper's experiments: its tables and figures, measured again")
     command.add_argument("paper", choices=("openapi",))
     command.add_argument("--images", type=int, default=100, help="test images of each data set (default 100)")
     command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes (default: one a processor)")
-    command.add_argument("--to", type=Path, default=Path("reproduced"), metavar="FOLDER", help="where tables (csv, json) "
-                         "and figures (pdf, png) go; default reproduced")
+    command.add_argument("--to", type=Path, default=Path("reproduced"), metavar="FOLDER",
+                         help="where tables (csv, json) and figures (pdf, png) go; default reproduced")
 
     command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
@@ -225,7 +225,8 @@ def reproduce(options: argparse.Namespace) -> None:
 
     found = experiments.openapi(options.images, options.workers, progress)
     written = experiments.write(found, options.to)
-    print(json.dumps(store.plain(found)) if options.json else f"{len(written)} files in {options.to}: {', '.join(written)}")
+    text = f"{len(written)} files in {options.to}: {', '.join(written)}"
+    print(json.dumps(store.plain(found)) if options.json else text)
 
 
 def bench(options: argparse.Namespace) -> None:

@@ -261,8 +261,9 @@ def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *
     trained = models.train(spec.model, data, seed=spec.model_seed, progress=progress, way=way, epochs=epochs)
     trained = models.rounded(trained, data.test)
     _model.cache_clear()
-    asked = [f" --training {way}" * (way != "auto"), f" --epochs {epochs}" * bool(epochs), f" --from {images}" * bool(images)]
-    return models.keep(trained, spec, shipped=shipped, asked="".join(asked))
+    asked = (f" --training {way}" * (way != "auto") + f" --epochs {epochs}" * bool(epochs)
+             + f" --from {images}" * bool(images))
+    return models.keep(trained, spec, shipped=shipped, asked=asked)
 
 
 def known_models(spec: Spec) -> list[dict[str, Any]]:

@@ -126,10 +126,11 @@ class Metric(Entry):
 class Model(Entry):
     """``function(size) -> torch module`` from images (n,h,w) to logits (n,C).
 
-    ``datasets``: which it is made for; if they have one size, that is the function's default. ``whitening``: its first layer is dense, so that whitened training can be
-    folded into it. ``rate``: Adam's step size that trains it on every scenario it can solve; ``patience``: epochs at
-    chance that are borne before a training is given up. ``fit(module, dataset, seed, progress)`` trains what
-    is not trained by gradient steps through the whole, and says how many passes it took.
+    ``datasets``: which it is made for; if they have one size, that is the function's default. ``whitening``: its
+    first layer is dense, so that whitened training can be folded into it. ``rate``: Adam's step size that trains it
+    on every scenario it can solve; ``patience``: epochs at chance that are borne before a training is given up.
+    ``fit(module, dataset, seed, progress)`` trains what is not trained by gradient steps through the whole, and says
+    how many passes it took.
     """
 
     datasets: tuple[str, ...] = ("xai-tris",)

@@ -6,7 +6,6 @@ Every number is measured on the first images of a data set's test split; how man
 from __future__ import annotations
 
 import csv
-import functools
 import io
 import json
 import multiprocessing
@@ -46,7 +45,7 @@ def openapi(images: int = IMAGES, workers: int = 1, tell: Tell = lambda done, to
     """All measures of OpenAPI, section V, on ``images`` test images of each data set and model.
 
     ``accuracy`` (Table I), ``rounds`` (Table II), ``means`` (Figure 2), ``ablation`` (3), ``consistency`` (4),
-    ``exactness`` (5 to 7: RD, WD, L1Dist by method and h), ``same_region`` (partners in one region). Arrays are numpy's.
+    ``exactness`` (5 to 7: RD, WD, L1Dist by method and h), ``same_region`` (partners in one region).
     """
     fewest = min(len(pipeline.dataset(spec).test) for spec in specs())
     if not 1 <= images <= fewest:
@@ -115,13 +114,13 @@ def measure(spec: Spec) -> dict[str, Any]:
     network, x, shape = context.network.double, context.image.ravel().astype(np.float64), context.shape
     truth = white_box.decision_weights(network, x.reshape(1, *shape), context.target)[0].ravel()
     switches = white_box.patterns(network, x.reshape(1, *shape))[0]
-    pairs = white_box.pair_weights(network, x.reshape(1, *shape), context.target)[0]
+    pairs = white_box.pair_weights(network, x.reshape(1, *shape), context.target)[0][0]
 
     def judged(method: str, h: float, weights: np.ndarray, inputs: np.ndarray) -> dict[str, Any]:
         inputs = inputs.reshape(-1, *shape)
         return {"method": method, "h": h, "relative_l1": relative_l1(weights, truth), "l1": l1_distance(weights, truth),
                 "rd": region_difference(switches, white_box.patterns(network, inputs)),
-                "wd": weight_difference(pairs, white_box.pair_weights(network, inputs, context.target)), "reason": ""}
+                "wd": weight_difference(pairs, *white_box.pair_weights(network, inputs, context.target)), "reason": ""}
 
     nothing = {name: float("nan") for name in ("relative_l1", "l1", "rd", "wd")}
     found = decision_features(context.predict_proba, x, context.target, seed=spec.seed)
@@ -135,7 +134,7 @@ def measure(spec: Spec) -> dict[str, Any]:
                 rows.append({"method": way.label, "h": h, **nothing, "reason": str(reason)})
 
     neighbour = regions.nearest(spec)
-    maps = {m: [pipeline.explain(pipeline.check(spec.replace(method=m, image=i))).values for i in (spec.image, neighbour)]
+    maps = {m: [pipeline.explain(spec.replace(method=m, image=i)).values for i in (spec.image, neighbour)]
             for m in EXPLAINERS}
     taken = {m: ablation(context.predict_proba, x, here, context.target) for m, (here, _) in maps.items()}
     return {"exactness": rows, "rounds": found.rounds, "queries": found.queries,
@@ -153,9 +152,11 @@ def _partners(spec: Spec, kind: str) -> dict[str, Any] | None:
     context = pipeline.context(spec)
     both = np.stack([context.image.astype(np.float64), other.image.astype(np.float32).astype(np.float64)])
     network = context.network.double
-    switches, pairs = white_box.patterns(network, both), white_box.pair_weights(network, both, context.target)
+    switches = white_box.patterns(network, both)
+    here, there = (white_box.pair_weights(network, one[None], context.target) for one in both)
     answers = [decision_features(context.predict_proba, one.ravel(), context.target) for one in both]
-    return {"kind": kind, "rd": region_difference(switches[0], switches[1:]), "wd": weight_difference(pairs[0], pairs[1:]),
+    return {"kind": kind, "rd": region_difference(switches[0], switches[1:]),
+            "wd": weight_difference(here[0][0], *there),
             "cs": cosine(*(a.weights for a in answers)) if all(a.exact for a in answers) else float("nan")}
 
 
@@ -189,10 +190,12 @@ def _summary(found: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
     return {
         "exactness": exactness,
         "rounds": [{"n": len(found)} | _spread("rounds", found) | _spread("queries", found)],
-        "consistency": [{"method": METHODS[m].label, "n": len(found), "values": np.array([one["cs"][m] for one in found])}
+        "consistency": [{"method": METHODS[m].label, "n": len(found),
+                         "cs": np.array([one["cs"][m] for one in found])}
                         for m in EXPLAINERS],
-        "ablation": [{"method": METHODS[m].label, "n": len(found), "cpp": _mean_curve([one["cpp"][m] for one in found]),
-                      "nlci": sum(_longer(one["changed"][m]).astype(int) for one in found)} for m in EXPLAINERS],
+        "ablation": [{"method": METHODS[m].label, "n": len(found),
+                      "cpp": np.mean([_longer(one["cpp"][m]) for one in found], axis=0),
+                      "nlci": np.sum([_longer(one["changed"][m]) for one in found], axis=0)} for m in EXPLAINERS],
         "same_region": [{"partner": rows[0]["kind"], "n": len(rows), "rd": max(r["rd"] for r in rows),
                          "wd": max(r["wd"] for r in rows), "cs": min(r["cs"] for r in rows)} for rows in pairs if rows],
     }
@@ -214,7 +217,3 @@ def _over(of: Callable, values: Sequence[float]) -> float:
 def _longer(curve: np.ndarray) -> np.ndarray:
     """A curve to COUNT features: one that ran out of features stays where it is."""
     return np.pad(curve, (0, COUNT + 1 - len(curve)), mode="edge")
-
-
-def _mean_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
-    return functools.reduce(np.add, map(_longer, curves)) / len(curves)

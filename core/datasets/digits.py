@@ -20,8 +20,8 @@ GARMENTS = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt"
 
 @DATASETS.register(
     "fashion-mnist", label="Fashion-MNIST", truth=False, classes=GARMENTS,
-    summary="Photographs of garments in ten classes, 28 x 28 grey pixels. Which pixels matter is not known; the models' "
-            "own weights are.",
+    summary="Photographs of garments in ten classes, 28 x 28 grey pixels. Which pixels matter is not known; the "
+            "models' own weights are.",
     reference="Xiao et al. 2017, Fashion-MNIST, arXiv 1708.07747")
 def fashion_mnist() -> Dataset:
     """10,000 of the training images (the last 1,000 for validation) and all 10,000 test images, values 0 to 1."""

@@ -15,7 +15,8 @@ from core.figures.style import LIGHT
 
 WIDTH = 6.75  # inches: two columns of a paper
 # Okabe and Ito's colours, with a marker each so that none speaks by colour alone.
-LINES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"), ("#56b4e9", "v", "-"))
+LINES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
+         ("#56b4e9", "v", "-"))
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -30,11 +31,10 @@ def figures(found: Mapping[str, Any]) -> dict[str, Figure]:
         "figure-3-nlci": _columns(found["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"),
                                   "features altered", "NLCI (images)"),
         "figure-4-consistency": _columns(found["consistency"], _sorted, "images, sorted", "cosine to the neighbour's"),
-        "figure-5-region-difference": _columns(exact, lambda axis, rows: _against_h(axis, rows, "rd"), "h", "mean RD"),
-        "figure-6-weight-difference": _columns(exact, lambda axis, rows: _against_h(axis, rows, "wd", log=True),
-                                               "h", "mean WD"),
-        "figure-7-l1-distance": _columns(exact, lambda axis, rows: _against_h(axis, rows, "l1_mean", log=True, bars=True),
-                                         "h", "L1Dist: mean, least, largest"),
+        **{name: _columns(exact, lambda axis, rows, of=of: _against_h(axis, rows, of), "h", label)
+           for name, of, label in (("figure-5-region-difference", "rd", "mean RD"),
+                                   ("figure-6-weight-difference", "wd", "mean WD"),
+                                   ("figure-7-l1-distance", "l1_mean", "L1Dist: mean, least, largest"))},
     }
 
 
@@ -69,12 +69,12 @@ def _curves(axis: Axes, rows: Rows, name: str) -> None:
 
 def _sorted(axis: Axes, rows: Rows) -> None:
     for row, (colour, marker, dash) in zip(rows, LINES):
-        values = np.sort(row["values"])[::-1]
+        values = np.sort(row["cs"])[::-1]
         axis.plot(np.arange(1, len(values) + 1), values, dash, color=colour, lw=0.9, marker=marker,
                   markevery=max(1, len(values) // 5), ms=2.5, label=row["method"])
 
 
-def _against_h(axis: Axes, rows: Rows, name: str, *, log: bool = False, bars: bool = False) -> None:
+def _against_h(axis: Axes, rows: Rows, name: str) -> None:
     """A method's value at each h; OpenAPI, which needs none, as a line across."""
     names = list(dict.fromkeys(row["method"] for row in rows))
     for method, (colour, marker, dash) in zip(names, LINES):
@@ -85,15 +85,20 @@ def _against_h(axis: Axes, rows: Rows, name: str, *, log: bool = False, bars: bo
             continue
         h = np.array([row["h"] for row in mine])
         axis.plot(h, value, dash, color=colour, lw=0.9, marker=marker, ms=3, label=method)
-        if bars:
+        if name == "l1_mean":
             axis.vlines(h, [row["l1_min"] for row in mine], [row["l1_max"] for row in mine], color=colour, lw=0.6)
-    axis.set_xscale("log")
-    if log:
-        axis.set_yscale("symlog", linthresh=1e-12 if bars else 1e-3)
+    axis.set(xscale="log", xlim=(3e-9, 3e-2))
+    if name == "l1_mean":
+        axis.set_yscale("log")
+    elif name == "wd":
+        axis.set_yscale("symlog", linthresh=1e-3)
+        axis.set_ylim(bottom=0)
+    else:
+        axis.set_ylim(-0.05, 1.05)
 
 
 def _means(rows: Rows) -> Figure:
-    """Mean images of some classes, and below the mean decision features of each model: red for the class, blue against."""
+    """Mean images of some classes, and below the mean decision features of each model: red for, blue against."""
     sets = {dataset: [row for row in rows if row["dataset"] == dataset] for dataset in
             dict.fromkeys(row["dataset"] for row in rows)}
     columns = sum(len({row["class"] for row in mine}) for mine in sets.values())
@@ -103,7 +108,8 @@ def _means(rows: Rows) -> Figure:
     FigureCanvasAgg(figure)
     axes = figure.subplots(1 + len(models), columns, squeeze=False)
     signed = LinearSegmentedColormap.from_list("", list(LIGHT.signed))
-    places = [(dataset, name) for dataset, mine in sets.items() for name in dict.fromkeys(row["class"] for row in mine)]
+    places = [(dataset, name) for dataset, mine in sets.items()
+              for name in dict.fromkeys(row["class"] for row in mine)]
     for column, (dataset, name) in zip(axes.T, places):
         mine = {row["model"]: row for row in sets[dataset] if row["class"] == name}
         column[0].imshow(next(iter(mine.values()))["image"], cmap="gray_r", vmin=0, vmax=1, interpolation="nearest")

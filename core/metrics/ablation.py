@@ -1,4 +1,4 @@
-"""What happens to a prediction when the most important features are taken away (OpenAPI, section V-A; Ancona 2018)."""
+"""What becomes of a prediction when the most important features are taken away (OpenAPI, V-A; Ancona 2018)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ COUNT = 200  # features, as in the paper
 
 @dataclass(frozen=True)
 class Ablation:
-    """After k = 0..count altered features: ``probability (count+1,)`` of the explained class and whether the label
-    has ``changed (count+1,)``. CPP is the mean of |probability - probability[0]| over images, NLCI the number changed.
+    """After k = 0..count altered features: ``probability (count+1,)`` of the explained class, and whether the label
+    has ``changed (count+1,)``. CPP is the mean of ``cpp`` over images, NLCI the number of images changed.
     """
 
     probability: np.ndarray

@@ -10,9 +10,11 @@ def region_difference(here: np.ndarray, samples: np.ndarray) -> int:
     return int((samples != here).any())
 
 
-def weight_difference(here: np.ndarray, samples: np.ndarray) -> float:
-    """WD: mean over samples of sum_{c'} ``|D_{c,c'} - D^i_{c,c'}|_1``, of ``here (C-1,d)`` and ``samples (n,C-1,d)``."""
-    return float(np.abs(samples - here).sum((1, 2)).mean())
+def weight_difference(here: np.ndarray, regions: np.ndarray, shares: np.ndarray) -> float:
+    """WD: mean over samples i of sum_{c'} ``|D_{c,c'} - D^i_{c,c'}|_1``, of ``here (C-1,d)`` and the samples'
+    ``regions (r,C-1,d)``, in each of which a share ``(r,)`` of them lies.
+    """
+    return float(sum(share * np.abs(pairs - here).sum() for pairs, share in zip(regions, shares)))
 
 
 def l1_distance(found: np.ndarray, truth: np.ndarray) -> float:

@@ -6,4 +6,5 @@ from core.models.model import Model
 from core.models.training import train
 from core.registry import MODELS
 
-__all__ = ["GENERALISES", "MODELS", "Model", "find", "keep", "load", "name_of", "records", "rounded", "spec_of", "train"]
+__all__ = ["GENERALISES", "MODELS", "Model", "find", "keep", "load", "name_of", "records", "rounded", "spec_of",
+           "train"]

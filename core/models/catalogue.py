@@ -40,7 +40,8 @@ def spec_of(record: dict[str, Any]) -> Spec:
 def records() -> list[dict[str, Any]]:
     """All known models, those shipped first; ``file`` is None where training did not succeed."""
     trained = [store.read_json(path) for path in sorted(_trained().glob("*.json"))]
-    return store.manifest("models") + [r for r in trained if isinstance(r, dict) and {*ADDRESS, "file", "accuracy"} <= set(r)]
+    sound = [r for r in trained if isinstance(r, dict) and {*ADDRESS, "file", "accuracy"} <= set(r)]
+    return store.manifest("models") + sound
 
 
 def find(spec: Spec) -> dict[str, Any] | None:

@@ -79,11 +79,13 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[
     is_leaf = grown.children_left < 0
     numbers = np.cumsum(is_leaf) - 1
     tensor = torch.from_numpy
-    structure = {"left": tensor(np.where(is_leaf, numbers, grown.children_left)), "right": tensor(grown.children_right),
-                 "pixel": tensor(np.where(is_leaf, -1, grown.feature)), "threshold": tensor(grown.threshold)}
+    structure = {"left": tensor(np.where(is_leaf, numbers, grown.children_left)),
+                 "right": tensor(grown.children_right), "pixel": tensor(np.where(is_leaf, -1, grown.feature)),
+                 "threshold": tensor(grown.threshold)}
     structure = {name: value.float() for name, value in structure.items()}
     leaves, d = int(is_leaf.sum()), x.shape[1]
-    module.load_state_dict({**structure, "weight": torch.zeros(leaves, CLASSES, d), "bias": torch.zeros(leaves, CLASSES)})
+    module.load_state_dict({**structure, "weight": torch.zeros(leaves, CLASSES, d),
+                            "bias": torch.zeros(leaves, CLASSES)})
 
     images = [nn.functional.pad(tensor(np.array(part.x)).flatten(1), (0, 1), value=1.0)  # ones: the constant term
               for part in (dataset.train, dataset.val)]
@@ -119,7 +121,9 @@ def _regression(images: list[torch.Tensor], labels: list[torch.Tensor],
         ahead, weights = new + (before - 1) / momentum * (new - weights), new
         if turn % LOOK == 0:
             reached = _loss(images[1], labels[1], weights)
-            best, quality, at, since = (weights, reached, turn, 0) if reached < quality else (best, quality, at, since + 1)
+            since += 1
+            if reached < quality:
+                best, quality, at, since = weights, reached, turn, 0
             if since == 3:
                 break
     return best, at

@@ -63,12 +63,11 @@ def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tupl
     return np.concatenate(weights), np.concatenate(margins)
 
 
-def pair_weights(module: nn.Module, images: np.ndarray, target: int) -> np.ndarray:
-    """D_{c,c'} ``(n,C-1,d)`` float64 of equation 1 (OpenAPI) at images (n,h,w): class c against every other.
-
-    Computed once for every region that occurs.
+def pair_weights(module: nn.Module, images: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
+    """D_{c,c'} ``(r,C-1,d)`` float64 of equation 1 (OpenAPI), class c against every other, in each of the r regions
+    that images (n,h,w) lie in, and the share ``(r,)`` of them that does.
     """
-    _, first, which = np.unique(patterns(module, images), axis=0, return_index=True, return_inverse=True)
+    _, first, count = np.unique(patterns(module, images), axis=0, return_index=True, return_counts=True)
     found = []
     for part in torch.from_numpy(np.asarray(images, np.float64)[first]).split(BATCH):
         part = part.clone().requires_grad_(True)
@@ -77,4 +76,4 @@ def pair_weights(module: nn.Module, images: np.ndarray, target: int) -> np.ndarr
         rows = [torch.autograd.grad((logits[:, target] - logits[:, c]).sum(), part, retain_graph=True)[0]
                 for c in others]
         found.append(torch.stack(rows, dim=1).flatten(2).numpy())
-    return np.concatenate(found)[which.ravel()]
+    return np.concatenate(found), count / len(images)

@@ -59,9 +59,10 @@ def draw(results: Sequence[Result], view: View) -> None:
         return
     data = DATASETS[first.spec.dataset]
     if not (truth := data.truth):
-        say(f"Nobody knows which pixels matter in {data.label}, so maps have no scores here. How exact an explanation of "
-            "the model is can be known: see Regions.")
-    st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn), truth))
+        say(f"Nobody knows which pixels matter in {data.label}, so maps have no scores here. How exactly one explains the "
+            "model can be known: see Regions.")
+    st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn),
+                   truth))
     maps = [r.attribution.values for r in drawn]
     limit = dict(zip((r.method for r in drawn), limits(maps, view.scale)))
     hover = np.stack([first.image, *maps], axis=-1)
@@ -108,7 +109,8 @@ def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[st
                "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.")
         sure = first.probabilities[first.predicted]
         right = "correct" if first.predicted == first.label else "wrong"
-        st.html(f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} ({right})<br>"
+        st.html(f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} "
+                f"({right})<br>"
                 f"Probability {percent(sure)}</div>")
 
 

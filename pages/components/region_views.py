@@ -147,7 +147,8 @@ def _map(spec: Spec, view: View) -> None:
     near = d.found.radius if d.found.exact else 1e-4 * far
     half = float(near * (far / near) ** (st.session_state.zoom / 10))
     with _counted() as progress:
-        found = regions.region_map(spec, half, 31 if spec.model == "CNN" and spec.size == 64 else 41, progress=progress)
+        points = 31 if spec.model == "CNN" and spec.size == 64 else 41
+        found = regions.region_map(spec, half, points, progress=progress)
     tried = [(r.radius, False) for r in d.found.trace[:-1]] + [(d.found.radius, True)] * d.found.exact
     figure = screen.region_map(found.at, found.cosine, found.margin, found.region if found.count < FEW else None,
                                tried, view.theme)
