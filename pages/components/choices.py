@@ -22,8 +22,8 @@ from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 ALL_IMAGES = "all images"
 SORTS = ("as chosen", "EMD", "IME", "Precision")
 CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
-VIEWS = ("decision features", "same region, same answer", "map of regions", "along a line",
-         "against other ways", "exact is not innocent")
+VIEWS = ("decision features", "same region", "map of regions", "along a line", "other ways", "pixels taken away",
+         "exact is not innocent")
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
 

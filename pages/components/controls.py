@@ -41,7 +41,7 @@ def data_and_model() -> None:
                              label_visibility="collapsed", width="stretch",
                              help=" ".join(f"**{name}**: {MODELS[name].summary}" for name in fitting))
         accuracy(choices.spec())
-        with st.expander("What is explained, and the truth"):
+        with st.expander("What is explained, and the truth" if data.truth else "What is explained"):
             for name, label, text in (
                     ("output", "Explained output", "The margin is the logit difference; the probability saturates "
                      "when the model is sure, and its gradient vanishes."),

@@ -103,15 +103,13 @@ def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[st
     with st.container(width=WIDTH, gap="xsmall", key="panel.of-input"):
         title("Image")
         classes = DATASETS[first.spec.dataset].classes
-        peak = float(np.abs(first.image).max()) or 1.0
-        chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True, hover=hover,
-                              mask=first.mask if view.outline else None, pixel=view.pixel, hover_names=names),
-               "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.")
+        chart(photograph(first.image, view, hover=hover, mask=first.mask if view.outline else None, pixel=view.pixel,
+                         hover_names=names),
+              "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.")
         sure = first.probabilities[first.predicted]
         right = "correct" if first.predicted == first.label else "wrong"
         st.html(f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} "
-                f"({right})<br>"
-                f"Probability {percent(sure)}</div>")
+                f"({right})<br>Probability {percent(sure)}</div>")
 
 
 def _truth(first: Attribution, view: View) -> None:
@@ -150,6 +148,12 @@ def title(text: str) -> None:
 def chart(figure, key: str, alt: str) -> None:
     """A square chart with a text alternative."""
     st.plotly_chart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
+
+
+def photograph(image: np.ndarray, view: View, **more):
+    """A figure of an image (h,w) in greys; zero is the middle one where there are negative values."""
+    peak = float(np.abs(image).max()) or 1.0
+    return screen.heatmap(image, peak, view.theme.image, view.theme, signed=bool(image.min() < 0), **more)
 
 
 def signed(values: np.ndarray, view: View, key: str, alt: str, **more) -> None:

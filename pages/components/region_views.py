@@ -11,10 +11,10 @@ import streamlit as st
 
 from core import pipeline, regions
 from core.figures import screen
-from core.registry import METHODS
+from core.registry import DATASETS, METHODS
 from core.types import NotApplicable, Spec
 from pages.components import choices, comparison, frame
-from pages.components.panels import WIDTH, Result, View, chart, percent, say, signed, title
+from pages.components.panels import WIDTH, Result, View, chart, percent, photograph, say, signed, title
 
 FEW = 600  # regions up to which their borders are drawn
 BORDERS = 60  # borders up to which a line shows them
@@ -29,7 +29,7 @@ def bar() -> None:
 
 def page(spec: Spec) -> None:
     """The chosen view of one image."""
-    views = _decision, _consistency, _map, _line, _errors, _innocent
+    views = _decision, _consistency, _map, _line, _errors, _removals, _innocent
     dict(zip(choices.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
 
 
@@ -52,8 +52,8 @@ def _counted() -> Iterator[regions.Progress]:
 
 
 def _decision(spec: Spec, view: View) -> None:
-    say("A network of ReLUs is linear around every image. OpenAPI finds the weights of that "
-        "region from probabilities alone, and tests them; here the network's own weights are known.")
+    say("A network of ReLUs, or a tree of linear models, is linear around every image. OpenAPI finds the weights of that "
+        "region from probabilities alone, and tests them; here the model's own weights are known.")
     st.segmented_control("Sampling", regions.SAMPLINGS, key="sampling", required=True,
                          help="orthogonal: one step along every pixel. hypercube: the paper's way, which solves a "
                               "system of as many equations as pixels at every try: half a minute or more at 64 × 64.")
@@ -61,10 +61,9 @@ def _decision(spec: Spec, view: View) -> None:
     with st.container(horizontal=True, gap="small", key="decision"):
         with st.container(width=WIDTH, gap="xsmall"):
             title("Image")
-            peak = float(np.abs(d.image).max()) or 1.0
-            chart(screen.heatmap(d.image, peak, view.theme.image, view.theme, signed=True), "region.image",
-                  f"Test image {spec.image}.")
-            say(f"Class {d.target} is explained, probability {percent(d.probability)}")
+            chart(photograph(d.image, view), "region.image", f"Test image {spec.image}.")
+            name = DATASETS[spec.dataset].classes[d.target]
+            say(f"Class {name} is explained, probability {percent(d.probability)}")
         with st.container(width=WIDTH, gap="xsmall"):
             title("OpenAPI, from probabilities")
             if d.found.exact:
@@ -74,16 +73,16 @@ def _decision(spec: Spec, view: View) -> None:
             say(f"{d.found.queries:,} questions in {d.found.rounds} rounds, {d.seconds:.2f} s"
                 + (f"<br>Radius {d.found.radius:.2g}" if d.found.exact else ""))
         with st.container(width=WIDTH, gap="xsmall"):
-            title("The network's own weights")
-            signed(d.truth, view, "region.truth", "The exact weights, read from inside the network.")
-            say("Known only with access to the network")
+            title("The model's own weights")
+            signed(d.truth, view, "region.truth", "The exact weights, read from inside the model.")
+            say("Known only with access to the model")
         if d.found.exact:
             with st.container(width=WIDTH, gap="xsmall"):
                 title("On the image")
                 _overlay(d, view)
                 say("The strongest tenth of the pixels by |weight|: red for the class, blue against")
     if d.found.exact:
-        st.html(f"<div class='al-scores'><b>L1 distance to the network's own weights: {d.error:.1e}</b> of their "
+        st.html(f"<div class='al-scores'><b>L1 distance to the model's own weights: {d.error:.1e}</b> of their "
                 "size. That is rounding: the answer is exact.</div>")
     with st.expander("Every round"):
         st.dataframe([{"Radius": r.radius, "Largest misfit of a test point": r.residual,
@@ -95,7 +94,7 @@ def _decision(spec: Spec, view: View) -> None:
 def _overlay(d: regions.Decision, view: View) -> None:
     strong = np.abs(d.values) >= np.quantile(np.abs(d.values), 0.9)
     limit = float(np.abs(d.values).max()) or 1.0
-    figure = screen.heatmap(d.image, float(np.abs(d.image).max()) or 1.0, view.theme.image, view.theme, signed=True)
+    figure = photograph(d.image, view)
     over = screen.heatmap(np.where(strong, d.values / limit, np.nan), 0.6, view.theme.signed, view.theme, signed=True)
     chart(figure.add_trace(over.data[0]), "region.overlay", "The strongest weights drawn over the image.")
 
@@ -109,8 +108,9 @@ def _consistency(spec: Spec, view: View) -> None:
     other = regions.partner(spec, kind)
     where = "the same region" if other.same else "another region"
     what = f"Test image {other.number}" if other.number is not None else "A point half way to the first border"
-    st.caption(f"{what}, {other.distance:.3g} away, in {where}. The first border on the way to the nearest image "
-               f"lies after {100 * other.border:.2g} % of it.")
+    border = "No border lies on the way" if other.border >= 1 else \
+        f"The first border on the way to the nearest image lies after {100 * other.border:.2g} % of it"
+    st.caption(f"{what}, {other.distance:.3g} away, in {where}. {border}.")
     with _counted() as progress:
         found = regions.agreements(spec, kind, progress=progress)
     with st.container(horizontal=True, gap="small", key="agreement"):
@@ -190,12 +190,32 @@ def _errors(spec: Spec, view: View) -> None:
                     theme=None, height=340, config={"displayModeBar": False},
                     alt="; ".join(f"{e.method}{'' if np.isnan(e.h) else f' at h {e.h:g}'}: {e.error:.1e}"
                                   for e in found))
-    say("L1 distance to the network's own weights, as a share of their size; further left is better. At 1 nothing of "
+    say("L1 distance to the model's own weights, as a share of their size; further left is better. At 1 nothing of "
         "the answer is right." + ("" if len(found) > 7 else " Regressions are left out at this size: they would take "
                                   "minutes."))
     for e in found:
         if e.reason:
             say(f"{e.method}: {e.reason}")
+
+
+def _removals(spec: Spec, view: View) -> None:
+    say("Pixels are taken away one by one, those a method finds most important first: one that speaks for the class "
+        "becomes 0, one that speaks against it 1. The sooner the probability falls, the better the order was.")
+    with _counted() as progress:
+        found = regions.removals(spec.replace(method="gradient"), progress=progress)
+    drawn = {METHODS[m].label: one for m, one in found.items() if not isinstance(one, str)}
+    longest = np.arange(max(len(one.probability) for one in drawn.values()) if drawn else 0)
+    changed = {name: int(one.changed.argmax()) if one.changed.any() else None for name, one in drawn.items()}
+    said = [f"{name} after {k}" if k else f"{name} never" for name, k in changed.items()]
+    st.plotly_chart(screen.curves(longest, {name: one.probability for name, one in drawn.items()}, "pixels taken away",
+                                  "probability of the class", view.theme),
+                    key="region.removals", theme=None, height=380, config={"displayModeBar": False},
+                    alt=f"The answer changes: {', '.join(said)} pixels.")
+    say(f"The answer first changes: {', '.join(said)} of at most {len(longest) - 1} pixels. This asks what the model "
+        "uses, not what matters in the world: a suppressor counts here as well.")
+    for method, one in found.items():
+        if isinstance(one, str):
+            say(f"{METHODS[method].label}: {one}")
 
 
 def _innocent(spec: Spec, view: View) -> None:

@@ -24,9 +24,9 @@ def regions(window, server):
 def test_from_the_exact_answer_to_its_pattern_by_clicks(regions):
     screen = regions()
     assert "the answer is exact" in screen.page.inner_text("[data-testid=stMain]")
-    screen.choose("region_view", "Same region, same answer")
+    screen.choose("region_view", "Same region")
     screen.page.get_by_text("Cosine 1.000000").first.wait_for()
-    screen.wait_for_query(region_view="same region, same answer")
+    screen.wait_for_query(region_view="same region")
     screen.choose("partner", "The nearest test image")
     screen.page.get_by_text("in another region").wait_for()
     screen.choose("region_view", "Map of regions")
@@ -52,7 +52,7 @@ def test_phone_needs_no_horizontal_scrolling(regions):
 
 
 def test_every_chart_has_a_text_alternative(regions):
-    for view, charts in (("decision features", 4), ("along a line", 1), ("against other ways", 1)):
+    for view, charts in (("decision features", 4), ("along a line", 1), ("other ways", 1)):
         screen = regions(f"{SMALL}&region_view={view}", charts=charts)
         labels = screen.page.evaluate("""() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')].map(chart =>
             (chart.closest('[aria-label]') ?? chart.querySelector('[aria-label]'))?.getAttribute('aria-label') ?? '')""")

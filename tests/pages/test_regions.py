@@ -18,7 +18,7 @@ def test_every_view_shows_its_charts(page, view):
     app = page(region_view=view)
     assert not app.exception and not app.error
     assert app.title[0].value == "Linear regions"
-    assert len(app.get("plotly_chart")) == dict(zip(VIEWS, (4, 4, 1, 1, 1, 4), strict=True))[view]
+    assert len(app.get("plotly_chart")) == dict(zip(VIEWS, (4, 4, 1, 1, 1, 1, 4), strict=True))[view]
 
 
 def test_an_exact_answer_is_called_exact(page):
