@@ -110,7 +110,8 @@ def _regression(images: list[torch.Tensor], labels: list[torch.Tensor],
     images (second of each pair) is taken.
     """
     x, y = images[0], nn.functional.one_hot(labels[0], CLASSES).float()
-    step = 2 / float(torch.linalg.eigvalsh(x.T @ x / len(x))[-1])  # softmax bends by half a square at most
+    # Softmax bends by half a square at most. In double: repeated eigenvalues defeat single precision.
+    step = 2 / np.linalg.eigvalsh((x.T @ x / len(x)).double().numpy())[-1]
     weights = ahead = start.clone()
     best, quality, at, since, momentum = start, _loss(images[1], labels[1], start), 0, 0, 1.0
     for turn in range(1, PASSES + 1):

@@ -42,3 +42,18 @@ def test_a_link_with_nonsense_is_told_and_the_page_works(page):
 def test_a_model_that_was_never_trained_is_offered(page):
     app = page(snr=0.01)
     assert not app.exception and "Train it" in app.button[-1].label
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_digits_have_regions_too(page, view):
+    app = page(size=64, snr=0.05, dataset="mnist", model="LMT", region_view=view)
+    assert not app.exception and not app.error and not app.warning
+    text = " ".join(block.body for block in app.get("html"))
+    assert "EMD" not in text
+
+
+def test_images_of_one_leaf_and_none_in_a_network(page):
+    choices = {"dataset": "mnist", "region_view": "same region", "partner": "a test image in the same region"}
+    assert len(page(**choices, model="LMT").get("plotly_chart")) == 4
+    app = page(**choices, model="PLNN")
+    assert not app.exception and "No other of the 1,000 test images" in app.info[0].value

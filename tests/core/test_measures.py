@@ -1,0 +1,109 @@
+"""The OpenAPI paper's measures against closed forms, and its experiments as one command."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from core import InputError, Spec, pipeline, regions, reproduce
+from core.__main__ import main
+from core.metrics.ablation import ablation
+from core.metrics.regions import cosine, l1_distance, region_difference, relative_l1, weight_difference
+from core.models import white_box
+
+TREE = pipeline.check(Spec(dataset="mnist", model="LMT", method="gradient"))
+
+
+def test_a_region_differs_as_soon_as_one_switch_does():
+    here = np.array([3, 5], np.uint8)
+    assert region_difference(here, np.array([[3, 5], [3, 5]], np.uint8)) == 0
+    assert region_difference(here, np.array([[3, 5], [3, 4]], np.uint8)) == 1
+
+
+def test_weight_difference_is_the_mean_over_samples():
+    rng = np.random.default_rng(0)
+    here, samples = rng.standard_normal((2, 5)), rng.standard_normal((4, 2, 5))
+    which = np.array([0, 0, 0, 1, 2, 3, 3, 0])
+    shares = np.bincount(which) / len(which)
+    expected = np.mean([np.abs(here - samples[i]).sum() for i in which])
+    assert weight_difference(here, samples, shares) == pytest.approx(expected, rel=1e-14)
+
+
+def test_distances_and_cosines_of_known_vectors():
+    a, b = np.array([3.0, 4.0]), np.array([4.0, -3.0])
+    assert cosine(a, b) == 0 and cosine(a, 2 * a) == pytest.approx(1) and np.isnan(cosine(a, 0 * a))
+    assert l1_distance(a, b) == 8 and relative_l1(b, a) == pytest.approx(8 / 7) and np.isnan(relative_l1(a, 0 * a))
+
+
+def test_pair_weights_are_those_of_each_region_that_occurs():
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Flatten(), nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)).double().eval()
+    images = np.random.default_rng(0).standard_normal((30, 2, 2))
+    pairs, shares = white_box.pair_weights(module, images, 1)
+    count = len(np.unique(white_box.patterns(module, images), axis=0))
+    assert pairs.shape == (count, 2, 4) and shares.sum() == pytest.approx(1) and 1 < count < 30
+    mean = white_box.decision_weights(module, images, 1)[0].reshape(30, -1)
+    assert np.allclose((shares[:, None] * pairs.mean(1)).sum(0), mean.mean(0), atol=1e-12)
+
+
+def logistic(weights):
+    """A model of two classes, linear in its input."""
+    def predict_proba(rows):
+        p = 1 / (1 + np.exp(-rows @ weights))
+        return np.column_stack([1 - p, p])
+    return predict_proba
+
+
+def test_ablation_of_a_linear_model_follows_its_weights():
+    weights, x = np.array([2.0, -3.0, 0.0, 1.0]), np.array([0.9, 0.2, 0.4, 0.8])
+    found = ablation(logistic(weights), x, weights, 1)
+    states = [x, [0.9, 1, 0.4, 0.8], [0, 1, 0.4, 0.8], [0, 1, 0.4, 0], [0, 1, 0.4, 0]]  # 0 weighs nothing: it stays
+    expected = [logistic(weights)(np.array(state)[None])[0, 1] for state in states]
+    assert np.allclose(found.probability, expected, atol=1e-15)
+    assert np.allclose(found.cpp, np.abs(np.array(expected) - expected[0]))
+    assert found.changed.tolist() == [(p > 0.5) != (expected[0] > 0.5) for p in expected]
+    assert np.allclose(ablation(logistic(weights), x, weights, 1, count=2).probability, expected[:3])
+
+
+def test_the_exact_weights_bring_a_linear_model_down_soonest():
+    """Against every other order of the same moves, at every step that lowers it."""
+    rng = np.random.default_rng(1)
+    weights, x = rng.standard_normal(6), rng.uniform(0.4, 0.6, 6)
+    best = ablation(logistic(weights), x, weights, 1).probability
+    for _ in range(50):
+        other = ablation(logistic(weights), x, rng.permutation(np.arange(1, 7)) * np.sign(weights), 1).probability
+        assert best[-1] == pytest.approx(other[-1]) and best[1:].sum() <= other[1:].sum() + 0.35
+
+
+def test_one_image_is_measured_completely():
+    found = reproduce.measure(TREE.replace(image=1))
+    rows = found["exactness"]
+    assert [r["method"] for r in rows].count("OpenAPI") == 1 and len(rows) == 1 + 4 * len(regions.DISTANCES)
+    exact = rows[0]
+    assert exact["relative_l1"] < 1e-9 and exact["rd"] == 0 and exact["wd"] == 0
+    assert all(r["relative_l1"] > exact["relative_l1"] - 1e-9 for r in rows)
+    assert any(r["relative_l1"] > 0.1 and r["rd"] == 1 and r["wd"] > 0 for r in rows), "h = 0.01 leaves the leaf"
+    for partner in found["same_region"]:
+        assert partner["rd"] == 0 and partner["wd"] == 0 and partner["cs"] == pytest.approx(1, abs=1e-9)
+
+
+def test_the_experiments_are_one_command(tmp_path, capsys):
+    assert main(["reproduce", "openapi", "--images", "1", "--workers", "1", "--to", str(tmp_path), "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["images"] == 1 and {r["model"] for r in content["accuracy"]} == {"PLNN", "LMT"}
+    assert json.loads((tmp_path / "openapi.json").read_text()) == content
+    with (tmp_path / "exactness.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 4 * (1 + 4 * len(regions.DISTANCES))
+    with (tmp_path / "ablation.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 4 * len(reproduce.EXPLAINERS) * 201
+    for number in range(2, 8):
+        figures = list(tmp_path.glob(f"figure-{number}-*.p*"))
+        assert {f.read_bytes()[:4] for f in figures} == {b"%PDF", b"\x89PNG"}
+
+
+def test_more_images_than_there_are_is_refused():
+    with pytest.raises(InputError, match="1 to 1000"):
+        reproduce.openapi(1001)
