@@ -91,7 +91,8 @@ def test_training_is_reproducible_by_seed_and_touches_no_global_generator(kind, 
     one, same, other = (models.train(kind, data, seed=s) for s in (5, 5, 6))
     assert (torch.get_rng_state() == before).all()
     assert (flat(one.module) == flat(same.module)).all() and one.accuracy == same.accuracy
-    assert (flat(one.module) != flat(other.module)).any()
+    if not MODELS[kind].fit:  # a tree's seed only settles ties
+        assert (flat(one.module) != flat(other.module)).any()
     assert not one.module.training and not any(p.requires_grad for p in one.module.parameters())
 
 
