@@ -17,7 +17,7 @@ import numpy as np
 from core import models, pipeline, store
 from core.models.training import WAYS
 from core.registry import DATASETS, METHODS, METRICS, MODELS, usual_model
-from core.types import SPEC_CHOICES, InputError, NotApplicable, Score, Spec
+from core.types import SPEC_CHOICES, Attribution, InputError, NotApplicable, Score, Spec
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     command = _command(commands, "score", score, "scores of one method over some images")
     _spec_flags(command)
     _image_flags(command)
+    command.add_argument("--workers", type=int, metavar="N", help="threads that score (default: one a processor)")
 
     command = _command(commands, "reproduce", reproduce, "a paper's experiments: its tables and figures, measured again")
     command.add_argument("paper", choices=("openapi",))
@@ -197,10 +198,7 @@ def explain(options: argparse.Namespace) -> None:
 def score(options: argparse.Namespace) -> None:
     spec = read_spec(options)
     chosen = read_images(options, spec)
-    scores = []
-    for done, image in enumerate(chosen):
-        progress(done, len(chosen), f"image {image}")
-        scores.append(_score_or_reason(spec.replace(image=image)))
+    scores = _scores([spec.replace(image=image) for image in chosen], options.workers)
     means = {name: pipeline.summary(scores, name) for name in METRICS}
     if options.json:
         rows = [{"image": i, **s.values} for i, s in zip(chosen, scores)]
@@ -211,13 +209,22 @@ def score(options: argparse.Namespace) -> None:
             print(f"{METRICS[name].label}: {mean} over {row['n']} images, {row['undefined']} undefined")
 
 
-def _score_or_reason(spec: Spec) -> Score:
-    """The scores of one image; where the method does not apply they are undefined, and counted as such."""
-    try:
-        return pipeline.score(pipeline.explain(spec))
-    except NotApplicable as reason:
-        print(f"image {spec.image}: {reason}", file=sys.stderr)
-        return Score(dict.fromkeys(METRICS, math.nan), dict.fromkeys(METRICS, str(reason)))
+def _scores(specs: list[Spec], workers: int | None) -> list[Score]:
+    """The scores of every image; where the method does not apply they are undefined, and counted as such."""
+    found: list[Any] = []
+    for done, spec in enumerate(specs):
+        progress(done, len(specs), f"image {spec.image}")
+        try:
+            found.append(pipeline.explain(spec))
+        except NotApplicable as reason:
+            print(f"image {spec.image}: {reason}", file=sys.stderr)
+            found.append(Score(dict.fromkeys(METRICS, math.nan), dict.fromkeys(METRICS, str(reason))))
+    scores = pipeline.scores([a for a in found if isinstance(a, Attribution)], workers=workers)
+    for place, a in enumerate(found):
+        if isinstance(a, Attribution):
+            found[place] = next(scores)
+            progress(place + 1, len(specs), f"score of image {a.spec.image}")
+    return found
 
 
 def reproduce(options: argparse.Namespace) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ import core.metrics  # noqa: F401  (registers)
 from core import models, store
 from core.datasets.digits import with_training_images
 from core.methods import patternlocal
-from core.methods.context import Context, Training
+from core.methods.context import Context, Shared, Training
 from core.registry import DATASETS, METHODS, METRICS, MODELS, Metric, models_for, settled
 from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Steps
 
@@ -159,8 +161,16 @@ def _compute(spec: Spec, network: models.Model, image: np.ndarray,
 
 def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) -> Context:
     with _loading:
-        training = _training(_only(spec, models.catalogue.ADDRESS))
-    return Context(network, image, target, spec.output, training, spec.seed)
+        address = _only(spec, models.catalogue.ADDRESS)
+        training = _training(address)
+        shared = _shared(address, network.digest, store.array_key(image), target, spec.output)
+    return Context(network, image, target, spec.output, training, spec.seed, shared)
+
+
+@functools.lru_cache(maxsize=8)
+def _shared(*image: Any) -> Shared:
+    """What the methods share of one of the last few images; the arguments are all that it depends on."""
+    return Shared()
 
 
 def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
@@ -207,6 +217,14 @@ def score(attribution: Attribution, metrics: Iterable[str] = ()) -> Score:
     for name in tuple(metrics) or tuple(METRICS):
         values[name], reasons[name], seconds[name] = _score(attribution, METRICS[name])
     return Score(values, {name: text for name, text in reasons.items() if text}, seconds)
+
+
+def scores(attributions: Iterable[Attribution], metrics: Iterable[str] = (),
+           workers: int | None = None) -> Iterator[Score]:
+    """The scores of many maps in their order, on ``workers`` threads (one a processor; solvers let go of Python)."""
+    names = tuple(metrics)
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        yield from pool.map(lambda attribution: score(attribution, names), attributions)
 
 
 def ready(attribution: Attribution, metric: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from torch import nn
 from core.types import margin
 
 BATCH = 512  # images in one pass through the network: bounds memory whatever an option says
+KEPT = 32  # results that are shared of one image
 
 
 class Network(Protocol):
@@ -89,18 +90,35 @@ class Training:
             return self._found[count]
 
 
+class Shared:
+    """What several methods need of one image and output, computed once, whichever of them asks first."""
+
+    def __init__(self):
+        self._lock, self._found = threading.RLock(), {}
+
+    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """What ``compute`` gives; ``key`` holds all it depends on beside the image. Nobody may change it."""
+        with self._lock:
+            if key not in self._found:
+                while len(self._found) >= KEPT:
+                    self._found.pop(next(iter(self._found)))
+                self._found[key] = compute()
+            return self._found[key]
+
+
 class Context:
-    """One image of one model, as a method sees it; shared by all methods run on it.
+    """One image of one model, as a method sees it.
 
     ``image (h,w)`` float32; ``target`` the explained class; ``facts`` and ``notes`` take what a method
-    has to say of itself. ``rng`` is the only source of random numbers.
+    has to say of itself. ``rng`` is the only source of random numbers. ``shared`` is common to all
+    contexts of the same image and output.
     """
 
     def __init__(self, network: Network, image: np.ndarray, target: int, output: str,
-                 training: Training, seed: int = 0):
+                 training: Training, seed: int = 0, shared: Shared | None = None):
         self.network, self.explained = network, Explained(network.module, target, output)
         self.image, self.target, self.output = np.array(image, np.float32), target, output
-        self.training, self.seed = training, seed
+        self.training, self.seed, self.shared = training, seed, shared or Shared()
         self.rng = np.random.default_rng(seed)
         self.facts: dict[str, Any] = {}
         self.notes: list[str] = []
@@ -128,6 +146,11 @@ class Context:
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities ``(n,C)`` float64, computed in double, of inputs (n,d): the model as an API."""
         return self.network.predict_proba(np.asarray(x).reshape(-1, *self.shape))
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """Its gradient ``(h,w)`` float64 at the image."""
+        return self.shared.once("gradient", lambda: self.gradients(self.image[None])[0]).copy()
 
     def gradients(self, images: np.ndarray) -> np.ndarray:
         """Its gradient ``(n,h,w)`` float64 at each image (n,h,w)."""

@@ -26,7 +26,7 @@ NOISE = Option("noise", "Standard deviation of the noise as a share of the data'
     misleads="It marks suppressors: a weight that cancels noise is as large as one that finds the signal.",
     reference="Simonyan et al. 2014, arXiv 1312.6034")
 def gradient(context: Context) -> np.ndarray:
-    return context.gradients(context.image[None])[0]
+    return context.gradient
 
 
 @METHODS.register(

@@ -282,9 +282,9 @@ def openapi(context: Context, *, sampling: str = "orthogonal") -> np.ndarray:
 
 def exact_weights(context: Context, sampling: str = "orthogonal") -> np.ndarray:
     """D_c ``(d,)`` of the context's target; NotApplicable with the reason when there is no exact answer."""
-    found = decision_features(context.predict_proba, context.image.ravel(), context.target, sampling=sampling,
-                              seed=context.seed)
+    found = context.shared.once(("openapi", sampling, context.seed), lambda: decision_features(
+        context.predict_proba, context.image.ravel(), context.target, sampling=sampling, seed=context.seed))
     if not found.exact:
         raise NotApplicable(f"No exact answer: {found.reason}.")
     context.facts |= {"radius": found.radius, "rounds": found.rounds, "queries": found.queries}
-    return found.weights
+    return found.weights.copy()

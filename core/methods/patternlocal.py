@@ -60,7 +60,7 @@ OPTIONS = (
     misleads="It explains this image's weights by the whole data set: where shapes move, they blur into one.",
     reference="Haufe et al. 2014, NeuroImage 87, 96-110; PatternLocal, equation 4")
 def pattern(context: Context) -> np.ndarray:
-    weights = context.gradients(context.image[None]).ravel()
+    weights = context.gradient.ravel()
     if not weights.any():
         raise NotApplicable("The gradient is zero everywhere, so it has no output to follow.")
     data = context.training.x
@@ -87,8 +87,7 @@ def patternlocal(context: Context, *, surrogate: str = "gradient", share: float 
 def steps(context: Context, *, surrogate: str, share: float, count: int, kernel: str, bandwidth: float,
           project: bool, solver: str, regression: str, strength: float, shrinkage: float, **settings) -> Steps:
     """PatternLocal with everything it passes through; the options are those of the method."""
-    h, settings = surrogates.split_off_simplification(context, settings)
-    found = fit_surrogate(context, h, surrogate, settings)
+    h, found = fit_surrogate(context, surrogate, settings)
     if not found.weights.any():
         raise NotApplicable("The surrogate's weights are all zero, so it has no output to follow.")
     data = surrogates.features(context, h)
@@ -99,8 +98,10 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
     if project:
         threshold = 0.5 if context.output == "probability" else 0.0
         center = here - (found.output - threshold) * found.weights / (found.weights @ found.weights)
-    squares = context.training.squares if data is context.training.x else None
-    distance = distances(data, center[None], squares)
+    if data is context.training.x and not project:
+        distance = context.shared.once("distances", lambda: distances(data, here[None], context.training.squares))
+    else:
+        distance = distances(data, center[None])
     p = neighbourhoods(distance, share, count or None, kernel, bandwidth)
     must_apply(p, output_variance(data, found.weights[None], p))
     scale = 1.0
@@ -121,22 +122,18 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
                  outputs=found.output + (outputs.astype(np.float64) - here @ found.weights))
 
 
-def fit_surrogate(context: Context, h: Simplification, surrogate: str, settings: Mapping[str, Any]) -> Surrogate:
-    """The named surrogate with weights per unit of h."""
-    settings = dict(settings)
-    noise = settings.pop("noise")
+def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any]) -> tuple[Simplification, Surrogate]:
+    """The simplification, and the named surrogate with weights per unit of h."""
     if surrogate in ("gradient", "openapi", "smoothgrad"):
-        pixels = {"gradient": lambda: context.gradients(context.image[None]).ravel(),
+        pixels = {"gradient": lambda: context.gradient,
                   "openapi": lambda: exact_weights(context),
                   "smoothgrad": lambda: smoothgrad(context, samples=min(settings["samples"], 50),
-                                                   noise=noise).ravel()}[surrogate]()
+                                                   noise=settings["noise"])}[surrogate]()
+        h = surrogates.simplified(context, settings)
         output = float(context.outputs(context.image[None])[0])
-        return Surrogate(h.pull(pixels), math.nan, math.nan, output)
-    if surrogate == "kernelshap":
-        found = surrogates.fit_kernelshap(context, h, samples=settings["samples"], reference=settings["reference"])
-    else:
-        found = surrogates.fit_lime(context, h, **settings)
+        return h, Surrogate(h.pull(pixels.ravel()), math.nan, math.nan, output)
+    h, found = surrogates.fitted(context, surrogate, settings)
     surrogates.report(context, found, settings["samples"])
     if surrogate == "kernelshap" or settings["sampling"] == "mask":
         found = surrogates.per_unit(context, h, found, settings["reference"])
-    return found
+    return h, found

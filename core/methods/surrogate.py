@@ -9,7 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -54,12 +56,13 @@ OPTIONS = (
 @dataclass(frozen=True)
 class Surrogate:
     """``f ~ intercept + weights'z``: ``weights (D,)`` float64, ``fit`` the weighted R2 on its samples (NaN
-    where it has none), ``output`` its value at the explained image."""
+    where it has none), ``output`` its value at the explained image, ``note`` what a reader must know."""
 
     weights: np.ndarray
     intercept: float
     fit: float
     output: float = math.nan
+    note: str = ""
 
 
 @METHODS.register(
@@ -68,8 +71,8 @@ class Surrogate:
     misleads="It is a weight too, so it marks suppressors; with fewer samples than features most of it is noise.",
     reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5")
 def lime(context: Context, **settings) -> np.ndarray:
-    h, settings = split_off_simplification(context, settings)
-    return h.paint(report(context, fit_lime(context, h, **settings), settings["samples"])).reshape(context.shape)
+    h, found = fitted(context, "lime", settings)
+    return h.paint(report(context, found, settings["samples"])).reshape(context.shape)
 
 
 @METHODS.register(
@@ -79,22 +82,29 @@ def lime(context: Context, **settings) -> np.ndarray:
     misleads="A pixel that cancels noise gets its share of the output as fairly as one with the signal.",
     reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2")
 def kernelshap(context: Context, **settings) -> np.ndarray:
-    h, settings = split_off_simplification(context, settings)
-    found = fit_kernelshap(context, h, **settings)
+    h, found = fitted(context, "kernelshap", settings)
     return h.paint(report(context, found, settings["samples"])).reshape(context.shape)
 
 
-def split_off_simplification(context: Context, settings: dict) -> tuple[Simplification, dict]:
-    """The simplification among the settings, and the settings without it."""
-    names = [option.name for option in simplify.OPTIONS]
-    return (simplification(context, **{n: settings[n] for n in names}),
-            {n: v for n, v in settings.items() if n not in names})
+def fitted(context: Context, kind: str, settings: Mapping[str, Any]) -> tuple[Simplification, Surrogate]:
+    """The simplification and the surrogate of a ``kind`` by its own options among the settings; fitted once."""
+    h = simplified(context, settings)
+    used = {option.name: settings[option.name] for option in METHODS[kind].options}
+    own = {n: v for n, v in used.items() if n not in {option.name for option in simplify.OPTIONS}}
+    fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
+    return h, context.shared.once((kind, context.seed, *used.items()), lambda: fit(context, h, **own))
+
+
+def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
+    """The simplification that the settings name among others."""
+    return simplification(context, **{option.name: settings[option.name] for option in simplify.OPTIONS})
 
 
 def report(context: Context, found: Surrogate, samples: int) -> np.ndarray:
     """The weights, after the fit went into the context's facts and what a reader must know into its notes."""
     features = found.weights.size
     context.facts |= {"fit": found.fit, "samples": samples, "features": features}
+    context.notes += [found.note] if found.note else []
     if samples < features:
         context.notes.append(f"{samples:,} samples, {features:,} features: underdetermined")
     if not found.weights.any():
@@ -126,8 +136,7 @@ def fit_lime(context: Context, h: Simplification, *, sampling: str, samples: int
         here = np.zeros(h.size)
     p = np.exp(log_weight - log_weight.max()) if proximity == "exponential" else np.ones(samples)
     f = context.outputs(images)
-    found = weighted_ridge(z, f, p, ridge) if penalty == "ridge" else \
-        weighted_lasso(z, f, p, lasso, context.notes)
+    found = weighted_ridge(z, f, p, ridge) if penalty == "ridge" else weighted_lasso(z, f, p, lasso)
     return replace(found, output=found.intercept + float(found.weights @ here))
 
 
@@ -177,15 +186,14 @@ def weighted_ridge(z: np.ndarray, f: np.ndarray, p: np.ndarray, ridge: float) ->
     return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights))
 
 
-def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float,
-                   notes: list[str] | None = None) -> Surrogate:
+def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) -> Surrogate:
     """Minimises ``sum p_i (f_i - b - w'z_i)^2 / 2 + lam |w|_1``; lam = lasso * max|Cov_p(z, f)|, where 1 is
-    the smallest penalty that makes every weight zero. ``notes`` takes word of a search that was cut short."""
+    the smallest penalty that makes every weight zero. Its note tells of a search that was cut short."""
     from sklearn.exceptions import ConvergenceWarning  # late: slow to import
     from sklearn.linear_model import Lasso
 
     rows, target, zbar, fbar = _centred(z, f, p)
-    largest = float(np.abs(rows.T @ target).max())
+    largest, note = float(np.abs(rows.T @ target).max()), ""
     if largest == 0 or lasso >= 1:
         weights = np.zeros(z.shape[1])
     else:
@@ -194,9 +202,9 @@ def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float,
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # told in the notes instead
             weights = solver.fit(rows * scale, target * scale).coef_.astype(np.float64)
-        if solver.n_iter_ >= LASSO_STEPS and notes is not None:
-            notes.append(f"The lasso was stopped after {LASSO_STEPS} rounds; its weights are approximate")
-    return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights))
+        if solver.n_iter_ >= LASSO_STEPS:
+            note = f"The lasso was stopped after {LASSO_STEPS} rounds; its weights are approximate"
+    return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights), note=note)
 
 
 def fit_kernelshap(context: Context, h: Simplification, *, samples: int, reference: str) -> Surrogate:
@@ -237,8 +245,9 @@ def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.nd
     sizes = np.arange(1, size)
     chance = 1.0 / (sizes * (size - sizes))
     k = rng.choice(sizes, (samples + 1) // 2, p=chance / chance.sum())
-    order = rng.random((len(k), size), dtype=np.float32).argsort(1).argsort(1)
-    half = order < k[:, None]
+    order = rng.random((len(k), size), dtype=np.float32).argsort(1)
+    half = np.zeros(order.shape, bool)
+    np.put_along_axis(half, order, np.arange(size) < k[:, None], axis=1)
     return np.concatenate([half, ~half])[:samples].astype(np.float32), np.ones(samples)
 
 

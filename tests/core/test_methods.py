@@ -1,5 +1,6 @@
 import copy
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from torch import nn
 from torch.nn.functional import relu
 
 from core import METHODS, NotApplicable
-from core.methods.context import Context, Training
+from core.methods.context import Context, Shared, Training
 from core.methods.simplify import Pixels
 from core.methods.surrogate import Surrogate, per_unit, weighted_lasso, weighted_ridge
 from core.models.model import Model, freeze
@@ -293,6 +294,60 @@ def test_methods_with_hooks_do_not_disturb_others_on_the_same_model(make_context
     assert all(v.tobytes() == alone.tobytes() for v in found)
     assert all(v.tobytes() == guided[0].tobytes() for v in guided)
     assert (np.abs(guided[0]) != alone).any()
+
+
+SHARING = [  # what is asked first, what then, and how many images the model may still be asked about
+    ("gradient", {}, "patternlocal", {}, 1),
+    ("lime", {}, "patternlocal", {"surrogate": "lime", "sampling": "mask", "proximity": "exponential"}, 0),
+    ("kernelshap", {}, "patternlocal", {"surrogate": "kernelshap"}, 0),
+    ("openapi", {}, "patternlocal", {"surrogate": "openapi"}, 1),
+    ("patternlocal", {"surrogate": "lime"}, "patternlocal", {"surrogate": "lime", "bandwidth": 2.0}, 0),
+]
+
+
+@pytest.mark.parametrize("first, given, then, changed, asked", SHARING)
+def test_methods_on_one_image_share_their_work_and_nothing_else_changes(make_context, first, given, then, changed,
+                                                                        asked):
+    made, shared, images = make_context("MLP"), Shared(), []
+    for module in (made.network.module, made.network.double):
+        module.register_forward_hook(lambda _, inputs, output: images.append(len(inputs[0])))
+
+    def context(seed=0, shared=None):
+        return Context(made.network, made.image, 1, "margin", made.training, seed, shared)
+
+    alone = run(then, context(), **changed)
+    run(first, context(shared=shared), **given)
+    images.clear()
+    assert run(then, context(shared=shared), **changed).tobytes() == alone.tobytes()
+    assert sum(images) == asked
+    other = run(then, context(seed=1, shared=shared), **changed)
+    assert other.tobytes() == run(then, context(seed=1), **changed).tobytes()
+
+
+def test_what_is_shared_cannot_be_changed_through_a_map(make_context):
+    context = make_context("MLP")
+    for method in ("gradient", "openapi"):
+        before = run(method, context).copy()
+        run(method, context)[:] = 0
+        np.testing.assert_array_equal(run(method, context), before)
+
+
+def test_what_many_threads_ask_for_at_once_is_computed_once():
+    shared, computed = Shared(), []
+
+    def ask():
+        shared.once("slow", lambda: (time.sleep(0.05), computed.append(1)))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(computed) == 1
+    for number in range(100):  # only the last few are kept
+        assert shared.once(number, lambda n=number: n) == number
+    shared.once("slow", lambda: computed.append(2))
+    assert computed == [1, 2]
 
 
 # Surrogates -----------------------------------------------------------------------------------------

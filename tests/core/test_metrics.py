@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import METRICS, InputError, NotApplicable, Spec, pipeline, score
-from core.metrics import emd, exact, ime, precision
+from core.metrics import emd, emds, exact, ime, precision, room
 
 ALL = [pytest.param(m.function, id=m.name) for m in METRICS.values()]
 
@@ -243,3 +243,50 @@ def test_a_score_read_from_disk_is_the_score_computed(attribution, empty_cache):
     for file in (empty_cache / "scores").iterdir():
         file.write_bytes(b"damaged")
     assert score(attribution).values == first.values
+
+
+def test_a_transport_that_would_not_fit_into_memory_is_refused_before_it_is_begun(monkeypatch):
+    rng = np.random.default_rng(0)
+    values, mask = rng.random((32, 32)), np.arange(1024).reshape(32, 32) < 300
+    value = emd(values, mask)
+    monkeypatch.setattr(room, "LIMIT", exact.BYTES * 500)
+    with pytest.raises(InputError, match=r"1,024 pixels would take about 8 MB.*500 pixels"):
+        emd(values, mask)
+    monkeypatch.setattr(room, "LIMIT", exact.BYTES * 1024)
+    assert emd(values, mask) == value
+
+
+def test_a_huge_map_is_refused_at_once():
+    with pytest.raises(InputError, match="Score a smaller image"):
+        emd(np.ones((1000, 1000)), np.arange(10**6).reshape(1000, 1000) < 5000)
+
+
+@pytest.mark.parametrize("workers", [None, 1, 3])
+def test_many_maps_at_once_have_the_scores_they_have_alone(workers):
+    pairs = [random_pair(seed) for seed in range(7)]
+    values, masks = (np.stack(part) for part in zip(*pairs))
+    alone = [emd(*pair) for pair in pairs]
+    np.testing.assert_array_equal(emds(values, masks, workers), alone)
+    np.testing.assert_array_equal(emds(values[:2], masks[0], workers), [emd(v, masks[0]) for v in values[:2]])
+    values[3] = 0
+    np.testing.assert_array_equal(np.isnan(emds(values, masks, workers)), np.arange(7) == 3)
+    values[5, 1, 2] = np.nan
+    with pytest.raises(InputError, match=r"Map 5: .*\(1, 2\)"):
+        emds(values, masks, workers)
+
+
+@pytest.mark.parametrize("values, masks", [((8, 8), (8, 8)), ((3, 8, 8), (2, 8, 8)), ((3, 8, 8), (8, 4))])
+def test_many_maps_of_other_shapes_are_an_input_error(values, masks):
+    with pytest.raises(InputError, match=r"\(n,h,w\)"):
+        emds(np.ones(values), np.ones(masks, bool))
+
+
+def test_scores_of_many_maps_come_in_their_order_and_so_do_errors(attribution):
+    flipped = dataclasses.replace(attribution, values=attribution.values[::-1])
+    found = list(pipeline.scores([attribution, flipped, attribution], workers=2))
+    assert [s.values for s in found] == [score(a).values for a in (attribution, flipped, attribution)]
+    bad = dataclasses.replace(attribution, values=np.full((8, 8), np.nan))
+    rest = pipeline.scores([attribution, bad, attribution], workers=2)
+    assert next(rest).values == found[0].values
+    with pytest.raises(InputError, match="NaN"):
+        next(rest)

@@ -1,0 +1,46 @@
+"""Memory, asked about before it is taken: a server must refuse what would end it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+LIMIT = 1_000_000_000  # bytes one score may take, whatever the machine has
+SHARE = 0.8  # of what is free: other sessions compute too
+
+
+def available() -> float:
+    """Bytes one computation may take: a share of what the machine, its container and the process's limit leave."""
+    return min(LIMIT, SHARE * max(0.0, min(_machine(), _container(), _process())))
+
+
+def _machine() -> float:
+    for line in _text("/proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return 1024.0 * int(line.split()[1])
+    return float("inf")
+
+
+def _container() -> float:
+    limit, used = _text("/sys/fs/cgroup/memory.max").strip(), _text("/sys/fs/cgroup/memory.current").strip()
+    return float(limit) - float(used) if limit.isdecimal() and used.isdecimal() else float("inf")
+
+
+def _process() -> float:
+    pages = _text("/proc/self/statm").split()
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource else -1
+    if not pages or limit in (-1, getattr(resource, "RLIM_INFINITY", -1)):
+        return float("inf")
+    return float(limit) - int(pages[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
