@@ -136,6 +136,20 @@ def generate(scenario: str, background: str, snr: float, size: int, samples: int
     return x, y, mask_of(patterns, size)[which]
 
 
+def noise_correlation(background: str, mask: np.ndarray) -> np.ndarray:
+    """For each pixel (h,w) the largest |correlation| of its noise with the noise under any pixel of mask (h,w).
+
+    White noise Z filtered as ``G Z G'`` has the covariance ``(GG')_ik (GG')_jl`` between pixels (i,j) and (k,l).
+    """
+    size = len(mask)
+    filtered = gaussian_matrix(size, LAYOUTS[size].correlation) if background == "CORR" else np.eye(size)
+    covariance = filtered @ filtered.T
+    deviation = np.sqrt(np.diag(covariance))
+    line = np.abs(covariance) / np.outer(deviation, deviation)
+    rows, columns = np.nonzero(mask)
+    return (line[:, None, rows] * line[None, :, columns]).max(2)
+
+
 def _patterns(scenario: str, layout: Layout, size: int, kind: np.ndarray,
               rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The distinct blurred shape images (p,h,w), and which one each sample shows (n,)."""
