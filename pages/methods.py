@@ -1,4 +1,4 @@
-"""Methods: a card for every method, metric, data set and model, and the words of the field."""
+"""Methods: a card for every method, metric, data set and model, with a live example; and the words of the field."""
 
 from pages.components import frame
 
@@ -7,3 +7,7 @@ frame.guard()
 import streamlit as st  # noqa: E402
 
 st.title("Methods", anchor=False)
+with frame.opening():
+    from pages.components import cards
+
+cards.page()

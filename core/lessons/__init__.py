@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from core.lessons.cards import FAMILIES, Example, Picture, entries, example
+from core.lessons.glossary import GLOSSARY
 from core.lessons.linear import BEST, EXPLAINED, WEIGHTS, FromWeight, TwoVariables, from_weight, two_variables
 from core.lessons.nonlinear import CURVE, SAMPLED, Reach, Xor, reach, xor
 from core.lessons.pictures import BACKGROUNDS, IDEA, IMAGES, THRESHOLDS, ZONES, Background, Idea, idea, images
@@ -26,9 +28,10 @@ STEPS = {"idea": (), "two variables": ("sigma_d", "x2_weight"), "weight to patte
 
 SIMPLEST = Spec(scenario="LIN", background="CORR", snr=0.05, size=64, model="LLR")  # two variables, as images
 
-__all__ = ["BACKGROUNDS", "BEST", "CURVE", "IDEA", "IMAGES", "SAMPLED", "SIMPLEST", "SLIDERS", "STEPS", "THRESHOLDS",
-           "WEIGHTS", "ZONES", "Background", "FromWeight", "Idea", "Reach", "TwoVariables", "Xor", "check", "comparison", "from_weight", "idea",
-           "images", "numbers", "reach", "two_variables", "xor"]
+__all__ = ["BACKGROUNDS", "BEST", "CURVE", "FAMILIES", "GLOSSARY", "IDEA", "IMAGES", "SAMPLED", "SIMPLEST",
+           "SLIDERS", "STEPS", "THRESHOLDS", "WEIGHTS", "ZONES", "Background", "Example", "FromWeight",
+           "Idea", "Picture", "Reach", "TwoVariables", "Xor", "check", "comparison", "entries", "example",
+           "from_weight", "idea", "images", "numbers", "reach", "two_variables", "xor"]
 
 
 def numbers(step: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,11 @@ PAPER = "OpenAPI, section V"
 
 @METHODS.register(
     "naive", label="Naive solve", group="black box", seeded=True, options=(H,),
-    summary="As many equations as pixels from random points at a fixed distance, solved, never tested.",
-    misleads="It gives numbers even when its points lie in several regions, and does not say so.", reference=PAPER)
+    summary="As many equations as pixels from random points at a fixed distance, solved, never tested. It is "
+            "what OpenAPI is without the test.",
+    misleads="It gives numbers even when its points lie in several regions, and does not say so.",
+    formula="solve (zᵢ − x)ᵀD = Δ ln(y_c/y_c′)",
+    reference=PAPER)
 def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
     unit = context.rng.uniform(-1.0, 1.0, (context.image.size,) * 2)
     return (np.linalg.solve(unit, log_ratios(context, unit * h)) / h).reshape(context.shape)
@@ -27,8 +30,9 @@ def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
 
 @METHODS.register(
     "zoo", label="ZOO", group="black box", options=(H,),
-    summary="Central differences: every pixel a little up and a little down.",
+    summary="Central differences: every pixel a little up and a little down. It needs two questions a pixel.",
     misleads="Right only if h fits this very image: too large crosses borders, too small is rounding.",
+    formula="(L(x + h eⱼ) − L(x − h eⱼ)) / 2h, L = ln(y_c/y_c′)",
     reference="Chen et al. 2017, ZOO; " + PAPER)
 def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:
     steps = h * np.eye(context.image.size)

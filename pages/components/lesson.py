@@ -25,9 +25,9 @@ STYLE = """<style>
 .al-numbers dd {margin: 0; font-weight: 600;}
 .al-tiny {margin: 0; font-size: .8rem; line-height: 1.3; font-variant-numeric: tabular-nums;}
 .al-tiny figcaption {font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
-.al-tiny img {display: block; image-rendering: pixelated; border: 1px solid rgba(128,128,128,.35);}
+.al-tiny img {display: block; border: 1px solid rgba(128,128,128,.35);}
 @media print {
-  [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-lesson-nav, .st-key-lesson-top button, .st-key-lesson-top label,
+  [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-step, .st-key-lesson-top button, .st-key-lesson-top label,
   .stMain [data-testid="stTooltipIcon"] {display: none !important;}
   .stApp, .stMain, .block-container {position: static !important; overflow: visible !important; height: auto !important;
                                      color: #000 !important; background: #fff !important; padding: 0 !important;}
@@ -38,7 +38,7 @@ STYLE = """<style>
 }
 </style>"""
 PRESENTER = """<style>
-html {font-size: 20px !important;}
+html {font-size: 21px !important;}
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"], h1 {display: none !important;}
 .block-container {padding: .5rem 1.2rem .5rem !important;}
 .al-quiet, .al-numbers, .al-tiny {font-size: .9rem !important; opacity: .9;}
@@ -51,11 +51,14 @@ def page(top: DeltaGenerator) -> None:
     choices.write()
     state = st.session_state
     st.html(STYLE + PRESENTER * state.present)
-    with top:
-        with st.container(horizontal=True, vertical_alignment="center", key="lesson-top"):
-            st.toggle("Presenter view", key="present", help="Large type, no sidebar; Page up and Page down turn the steps.")
-            _to_compare()
-    _navigation(state.present)
+    with top, st.container(horizontal=True, vertical_alignment="center", key="lesson-top"):
+        if state.present:
+            _turning()
+        st.toggle("Presenter view", key="present", help="Large type, no sidebar; Page up and Page down turn the steps.")
+        _to_compare()
+    if not state.present:
+        st.segmented_control("Step", list(lessons.STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
+                             on_change=_forget, label_visibility="collapsed")
     for notice in choices.notices():
         st.warning(f"The link could not be followed in full. {notice}")
     step = Step({name: state[name] for name in lessons.SLIDERS}, DARK if frame.dark() else LIGHT,
@@ -70,8 +73,8 @@ def page(top: DeltaGenerator) -> None:
         st.error(str(error))
 
 
-def _navigation(present: bool) -> None:
-    """Steps, previous and next (a presenter's clicker sends Page up and Page down), and the presenter's switch."""
+def _turning() -> None:
+    """Previous and next step; a presenter's clicker sends Page up and Page down."""
     steps = list(lessons.STEPS)
     here = steps.index(st.session_state.step)
 
@@ -79,16 +82,10 @@ def _navigation(present: bool) -> None:
         st.session_state.step = steps[to]
         _forget()
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lesson-nav"):
-        if present:
-            st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(here - 1,), disabled=here == 0,
-                      shortcut="PageUp")
-            st.button("Next", icon=":material/chevron_right:", on_click=go, args=(here + 1,),
-                      disabled=here == len(steps) - 1, shortcut="PageDown")
-            st.html(f"<div class='al-scores'>{NAMES[steps[here]]}, {here + 1} of {len(steps)}</div>", width="content")
-        else:
-            st.segmented_control("Step", steps, key="step", required=True, format_func=NAMES.get, on_change=_forget,
-                                 label_visibility="collapsed")
+    st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(here - 1,), disabled=here == 0, shortcut="PageUp")
+    st.button("Next", icon=":material/chevron_right:", on_click=go, args=(here + 1,), disabled=here == len(steps) - 1,
+              shortcut="PageDown")
+    st.html(f"<b>{NAMES[steps[here]]}</b>, {here + 1} of {len(steps)}", width="content")
 
 
 def _forget() -> None:

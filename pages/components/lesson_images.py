@@ -42,8 +42,8 @@ def idea(step: Step) -> None:
 
 def _idea_maps(found: lessons.Idea, step: Step) -> None:
     gradient = found.maps["gradient"]
-    edge = 118 if step.size < 15 else 150
-    with st.container(horizontal=True, gap="small", key="idea-maps"):
+    edge = 112 if step.size < 15 else 150
+    with st.container(horizontal=True, gap="xsmall", key="idea-maps"):
         common.picture(gradient.image, gradient, step, "Image", edge, f"Test image {gradient.spec.image}: a T and an L hidden in noise.")
         common.picture(gradient.mask.astype(float), gradient, step, "Ground truth", edge,
                  f"The {int(gradient.mask.sum())} pixels of the two shapes.", kind="truth")
@@ -85,15 +85,15 @@ def _rows(found: tuple[lessons.Background, ...], step: Step) -> None:
         near = ~first.mask & (b.related > step.settings["correlation"])
         with st.container(horizontal=True, gap="xsmall", key=f"row.{b.name}"):
             common.picture(first.image, first, step, b.name, edge, f"Test image {first.spec.image} with {b.name} background.",
-                     below=f"network {b.accuracy:.1%} right")
+                     below=f"{b.accuracy:.1%} right")
             common.picture(first.mask + 0.35 * near, first, step, "Zones", edge,
                      f"The shape, and the {near.mean():.0%} of the image that is background correlated with it.", kind="truth",
-                     below="even map " + _shares(b.even))
+                     below="even " + _shares(b.even))
             for method, a in b.maps.items() if step.reveal else ():
                 common.picture(a.values, a, step, METHODS[method].label, edge, f"{METHODS[method].label} on {b.name}: " + ", ".join(
                     f"{v:.0%} {zone}" for v, zone in zip(b.zones[method], lessons.ZONES)), kind="map", below=_shares(b.zones[method]))
     st.html("<div class='al-quiet'>Under each map: share of |map| <b>inside</b> the shape · on <b>correlated</b> background · "
-            "<b>elsewhere</b>. OpenAPI's weights are exact, so they equal the gradient.</div>")
+            "<b>elsewhere</b>, and those of an even map. OpenAPI's weights are exact, so they equal the gradient.</div>")
 
 
 def _curve(b: lessons.Background, step: Step) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,10 +40,9 @@ def ask(question: str, answers: Sequence[str], right: int, why: str) -> None:
     st.markdown(f"**{question}**")
     if state.guess is not None and state.guess >= len(answers):
         state.guess = None
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.pills("Your guess", range(len(answers)), key="guess", format_func=lambda i: answers[i],
-                 label_visibility="collapsed", width="content")
-        st.toggle("Show the answer", key="reveal")
+    st.pills("Your guess", range(len(answers)), key="guess", format_func=lambda i: answers[i],
+             label_visibility="collapsed", wrap=True)
+    st.toggle("Show the answer", key="reveal")
     if state.reveal:
         said = "" if state.guess is None else "Right: " if state.guess == right else "Not quite: "
         answer = answers[right] if said else answers[right][0].upper() + answers[right][1:]
@@ -51,7 +51,8 @@ def ask(question: str, answers: Sequence[str], right: int, why: str) -> None:
 
 def slide(*names: str) -> None:
     """The named sliders side by side, with their meaning."""
-    for place, name in zip(st.columns(len(names), gap="medium"), names):
+    columns = st.columns(min(2, len(names)), gap="medium")
+    for place, name in zip(itertools.cycle(columns), names):
         option = lessons.SLIDERS[name]
         if option.choices:
             place.select_slider(LABELS[name], option.choices, key=name, help=option.help,
@@ -67,7 +68,7 @@ def chart(figure: Any, key: str, alt: str, height: int) -> None:
 
 
 def numbers(rows: Sequence[tuple[str, str]]) -> None:
-    """Formulas beside their numbers, as a list."""
+    """Formulas beside their numbers."""
     st.html("<dl class='al-numbers'>" + "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows) + "</dl>")
 
 

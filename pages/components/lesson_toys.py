@@ -103,9 +103,10 @@ def xor(step: Step) -> None:
         common.ask("x₃ knows nothing of the answer. Who leaves it alone?", ("Gradient", "LIME and SHAP", "PatternLocal"), 2,
                    "" if step.settings["bandwidth"] >= 5 else "But only when its neighbourhood reaches far enough: slide b up.")
         if step.reveal:
-            common.numbers([("weight w ∝ (x₂+x₃, x₁−x₃, x₁−x₂−2x₃)", "so w₁ − w₂ + w₃ = 0: x₃ is left alone only where w₁ = w₂"),
-                            ("PatternLocal's mean in closed form", f"{found.closed:.3f}"),
-                            ("A neighbourhood is worth", f"{found.worth:,.0f} of 2,500 points")])
+            st.markdown("The weight is w ∝ (x₂+x₃, x₁−x₃, x₁−x₂−2x₃), so w₁ − w₂ + w₃ = 0: it spares x₃ only where w₁ = w₂.")
+            common.numbers([("PatternLocal's mean, in closed form", f"{found.closed:.3f}"),
+                            ("A neighbourhood is worth", f"{found.worth:,.0f} of 2,500 points"),
+                            ("Correlation of x₃ with the answer", f"{found.correlation:.3f}")])
     with right:
         if not step.reveal:
             common.chart(figures.plane(found.x[:, :2], found.y > 0, step.theme, size=step.size, x_label="x<sub>1</sub>",
