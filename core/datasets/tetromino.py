@@ -47,8 +47,8 @@ LAYOUTS = {
     summary="A T and an L made of four squares in noise; which pixels matter is known exactly. In CORR "
             "the noise is smooth, so background pixels tell about the noise under a shape: suppressors.",
     formula="x = a P/|P| + (1 − a) B/|B|",
-    misleads="The truth says where the shape lies, not what a network must use. In RIGID with CORR plain edge filters "
-             "win, since its shapes have sharp edges.",
+    misleads="The truth says where the shape lies, not what a network must use. In RIGID with CORR plain edge "
+             "filters win, since its shapes have sharp edges.",
     reference="Clark et al. 2023, XAI-TRIS, arXiv 2306.12816",
     options=(
         Option("scenario", "LIN: a T or an L at fixed places. MULT: the same, multiplied into the noise. XOR: both, "

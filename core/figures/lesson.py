@@ -92,12 +92,12 @@ def bars(values: Mapping[str, np.ndarray], names: Sequence[str], theme: Theme, *
     for i, (name, colour, pattern) in enumerate(zip(names, ("#2f6fb0" if theme.background == "#ffffff" else "#7db4ea",
                                                             weight_colour(theme)), ("", "/"))):
         part = [v[i] / np.abs(v).sum() for v in values.values()]
-        traces.append(go.Bar(x=part, y=labels, orientation="h", name=name, text=[f"{p:+.2f}" for p in part],
+        traces.append(go.Bar(x=part, y=labels, orientation="h", name=name, text=[f"{p:+.2f}".replace("-", "−") for p in part],
                              textposition="outside", cliponaxis=False, hoverinfo="skip",
                              marker={"color": colour, "pattern": {"shape": pattern}}))
     figure = go.Figure(traces, layout(theme, size, "share, with its sign", "", legend=True))
     figure.update_layout(barmode="group", bargap=0.25, margin={"l": int(7.5 * size)})
-    return figure.update_xaxes(range=[-1.05, 1.6], tickvals=[-0.5, 0, 0.5, 1], zerolinewidth=2).update_yaxes(autorange="reversed", zeroline=False)
+    return figure.update_xaxes(range=[-1.2, 1.6], tickvals=[-0.5, 0, 0.5, 1], zerolinewidth=2).update_yaxes(autorange="reversed", zeroline=False)
 
 
 def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, size: int, span: float = 4.5) -> go.Figure:

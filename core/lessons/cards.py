@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,18 +61,25 @@ def _method(name: str) -> Example:
     a = pipeline.explain(EXAMPLE.replace(method=name))
     mark = pipeline.score(a, ["ime"])
     below = "empty map" if np.isnan(mark["ime"]) else f"{1 - mark['ime']:.0%} inside"
-    return Example((Picture(a.values, "signed" if a.signed else "magnitude", below, a.mask),), a.seconds,
+    seconds = _timed(lambda: METHODS[name].function(pipeline.context(a.spec), **dict(a.spec.options)))
+    return Example((Picture(a.values, "signed" if a.signed else "magnitude", below, a.mask),), min(seconds, a.seconds),
                    f"for one image of {SMALL} × {SMALL}")
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 
 
 def _metric(name: str) -> Example:
     pictures, seconds = [], 0.0
     for method in COMPARED:
         a = pipeline.explain(EXAMPLE.replace(method=method))
-        start = time.perf_counter()
         value = METRICS[name].function(a.values, a.mask)
-        seconds += time.perf_counter() - start
-        pictures.append(Picture(a.values, "signed" if a.signed else "magnitude", f"{METHODS[method].label}: {value:.3f}", a.mask))
+        seconds += _timed(lambda: METRICS[name].function(a.values, a.mask))  # again: the first loads libraries
+        pictures.append(Picture(a.values, "signed" if a.signed else "magnitude", f"{METHODS[method].label}: {value:.3f}",
+                                a.mask))
     return Example(tuple(pictures), seconds / len(COMPARED), f"for one map of {SMALL} × {SMALL}")
 
 
@@ -87,8 +95,9 @@ def _data_set(name: str) -> Example:
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
         known = mask is not None and np.any(mask)
-        found.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"), mask if known else None))
-    return Example(tuple(found), time.perf_counter() - start, f"for {len(found)} × {FEW} images")
+        found.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"),
+                             mask if known else None))
+    return Example(tuple(found), time.perf_counter() - start, f"to make or open {len(found)} × {FEW} images")
 
 
 def _model(name: str) -> Example:
@@ -99,9 +108,6 @@ def _model(name: str) -> Example:
     spec = EXAMPLE.replace(**{f: record[f] for f in pipeline.models.catalogue.ADDRESS}, method="gradient")
     a = pipeline.explain(spec)
     network, images = pipeline.model(spec), pipeline.dataset(spec).test.x
-    start = time.perf_counter()
-    network.predict_proba(images)
-    seconds = time.perf_counter() - start
     return Example((Picture(a.image, "image", f"{record['scenario']} {record['background']}", a.mask),
                     Picture(a.values, "signed" if a.signed else "magnitude", f"weights, {record['accuracy']:.1%} right", a.mask)),
-                   seconds, f"to answer {len(images):,} images")
+                   _timed(lambda: network.predict_proba(images)), f"to answer {len(images):,} images")

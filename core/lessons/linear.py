@@ -67,8 +67,8 @@ def two_variables(sigma_d: float = 1.0, x2_weight: float = 0.0) -> TwoVariables:
                "best": best}
     closed = {"yours": toy.linear_accuracy(sigma_d, x2_weight), "x1 alone": toy.linear_accuracy(sigma_d, 0.0),
               "x2 alone": 0.5, "best": 1.0}
-    note = "" if sigma_d else ("Without d, x2 is always 0. It has nothing to cancel: every weight on it gives the same "
-                               "answers, and x1 alone is right.")
+    note = "" if sigma_d else ("Without d, x2 is always 0. It has nothing to cancel: every weight on it gives the "
+                               "same answers, and x1 alone is right.")
     return TwoVariables(sigma_d, x2_weight, x, s > 0, best,
                         {name: float(((x @ w > 0) == (s > 0)).mean()) for name, w in readers.items()}, closed,
                         np.array([toy.linear_accuracy(sigma_d, v) for v in WEIGHTS]),
@@ -118,7 +118,7 @@ def from_weight(sigma_d: float = 1.0) -> FromWeight:
             importance[method] = explain_linear(method, BEST, at, x, options)
         except NotApplicable as reason:
             importance[method] = str(reason)
-    note = "" if sigma_d else "Without d there is nothing to suppress: x2 is always 0 and the pattern equals x1's weight."
+    note = "" if sigma_d else "Without d there is nothing to suppress: x2 is always 0, and all importance is x1's."
     return FromWeight(sigma_d, x, s > 0, at, covariance, covariance @ BEST / (BEST @ covariance @ BEST),
                       np.cov(x.T), haufe_patterns(x, BEST[:, None])[:, 0], importance, note)
 

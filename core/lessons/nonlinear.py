@@ -79,11 +79,13 @@ def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
 def _notes(sigma_d: float, tau: float, bandwidth: float, flat: int, worth: float, alone: int) -> tuple[str, ...]:
     notes = []
     if not sigma_d:
-        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the formula would react "
-                     "if x3 moved. LIME, SHAP and the pattern look at how x3 moves in the data, and it does not.")
+        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the formula would "
+                     "react if x3 moved. LIME, SHAP and the pattern look at how x3 moves in the data, and it does "
+                     "not.")
     if flat:
-        notes.append(f"The classifier is almost a step: at {flat:,} of {POINTS:,} points its slope is below 1e-12. There the "
-                     "gradient's map is empty in practice; what is shown is its direction, from the formula.")
+        notes.append(f"The classifier is almost a step: at {flat:,} of {POINTS:,} points its slope is below 1e-12. "
+                     "There the gradient's map is empty in practice; what is shown is its direction, from the "
+                     "formula.")
     if alone or worth < 2:
         what = f"{alone:,} points have no neighbour in reach and no pattern. " if alone else ""
         notes.append(f"b = {bandwidth:g} is shorter than the gaps between points: {what}A neighbourhood is worth "

@@ -21,9 +21,9 @@ STYLE = """<style>
           break-inside: avoid; overflow-wrap: anywhere;}
 .al-card h3 {font-size: 1.05rem !important; padding: 0 0 .3rem !important; margin: 0;}
 .al-card p {margin: 0 0 .45rem; font-size: inherit;}
-.al-card code {white-space: normal; background: none; color: inherit; padding: 0; font-size: .85em;}
+.al-card .al-formula {font-family: "STIX Two Math", "Cambria Math", "DejaVu Serif", serif; font-style: italic;}
 .al-card figure {display: inline-block; margin: 0 .5rem .4rem 0; vertical-align: top; font-size: .75rem; line-height: 1.25;}
-.al-card img {display: block; image-rendering: pixelated; border: 1px solid rgba(128,128,128,.35);}
+.al-card img {display: block; border: 1px solid rgba(128,128,128,.35);}
 .al-card .al-facts {opacity: .75; font-size: .8rem;}
 .al-card summary {cursor: pointer;}
 .al-card dl, .al-words {margin: .3rem 0 .4rem; padding: 0 !important;}
@@ -73,14 +73,15 @@ def card(entry: Entry, example: lessons.Example, theme: Theme) -> str:
              "".join(_picture(p, theme, entry.label) for p in example.pictures) or f"<p class='al-facts'>{escape(example.reason)}</p>",
              f"<p>{escape(entry.summary)}</p>"]
     if entry.formula:
-        parts.append(f"<p><code>{escape(entry.formula)}</code></p>")
+        parts.append(f"<p class='al-formula'>{escape(entry.formula)}</p>")
     if entry.misleads:
         parts.append(f"<p><b>When it misleads.</b> {escape(entry.misleads)}</p>")
     if entry.options:
         parts.append(f"<details><summary>{len(entry.options)} option{'s' * (len(entry.options) > 1)}</summary><dl>"
                      + "".join(map(_option, entry.options)) + "</dl></details>")
-    cost = "" if math.isnan(example.seconds) else f"Cost: {_time(example.seconds)} {escape(example.work)}, measured here.<br>"
-    parts.append(f"<p class='al-facts'>{cost}Source: {escape(entry.reference)}<br>Name: {escape(entry.name)}</p>")
+    if not math.isnan(example.seconds):
+        parts.append(f"<p class='al-facts'>Cost: {_time(example.seconds)} {escape(example.work)}, measured here.</p>")
+    parts.append(f"<p class='al-facts'>Source: {escape(entry.reference)}<br>Name: {escape(entry.name)}</p>")
     return f"<article class='al-card'>{''.join(parts)}</article>"
 
 
@@ -96,9 +97,9 @@ def _picture(picture: lessons.Picture, theme: Theme, label: str) -> str:
     colours, signed = {"signed": (theme.signed, True), "magnitude": (theme.magnitude, False), "image": (theme.image, True)}[picture.kind]
     data = tiny.picture(np.asarray(picture.values, float), colours, theme, signed=signed, mask=picture.mask)
     alt = f"{label}: {picture.caption}"
-    return (f"<figure style='width:{EDGE}px'><img src='{tiny.address(data)}' alt='{escape(alt, quote=True)}' width='{EDGE}' "
-            f"height='{EDGE}'>{escape(picture.caption)}</figure>")
+    return (f"<figure style='width:{EDGE}px'><img src='{tiny.address(data)}' alt='{escape(alt, quote=True)}' "
+            f"width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>")
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.{1 if seconds < .01 else 0}f} ms"

@@ -54,7 +54,8 @@ def page(top: DeltaGenerator) -> None:
     with top, st.container(horizontal=True, vertical_alignment="center", key="lesson-top"):
         if state.present:
             _turning()
-        st.toggle("Presenter view", key="present", help="Large type, no sidebar; Page up and Page down turn the steps.")
+        st.toggle("Presenter view", key="present", help="Large type, no sidebar; Page up and Page down turn the "
+                                                        "steps.")
         _to_compare()
     if not state.present:
         st.segmented_control("Step", list(lessons.STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,

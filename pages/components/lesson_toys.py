@@ -19,8 +19,8 @@ def two_variables(step: Step) -> None:
     found = lessons.two_variables(**step.sliders)
     left, right = st.columns([5, 7], gap="medium")
     with left:
-        st.markdown("The answer is the sign of a signal *s*. We see **x₁ = s + d**, the signal with a distraction, and "
-                    "**x₂ = d**, the distraction alone.")
+        st.markdown("The answer is the sign of a signal *s*. We see **x₁ = s + d**, the signal with a distraction, "
+                    "and **x₂ = d**, the distraction alone.")
         common.slide("sigma_d", "x2_weight")
         common.ask("x₂ knows nothing of the answer. Which variables does the best model use?",
                    ("only x₁", "only x₂", "both"), 2 if found.sigma_d else 0,
@@ -50,7 +50,8 @@ def two_variables(step: Step) -> None:
                     lessons.WEIGHTS, found.curve, step.theme, size=step.size, x_label="v: weight of x<sub>2</sub>",
                     y_label="right answers", y_range=(0.45, 1.08),
                     marks={"yours": (found.x2_weight, found.closed["yours"]), "best": (-1.0, 1.0)}),
-                    "two.curve", f"Right answers over the weight of x2: yours {found.closed['yours']:.1%} at {found.x2_weight:g}, "
+                    "two.curve", f"Right answers over the weight of x2: yours {found.closed['yours']:.1%} at "
+                                 f"{found.x2_weight:g}, "
                     "the best 100 % at -1.", step.height)
 
 
@@ -59,8 +60,8 @@ def weight_to_pattern(step: Step) -> None:
     left, right = st.columns([5, 7], gap="medium")
     labels = {m: METHODS[m].label for m in found.importance}
     with left:
-        st.markdown("The best model is x₁ − x₂. A **weight** says how to read the answer off the variables. A **pattern** says "
-                    "how the variables move when the answer moves.")
+        st.markdown("The best model is x₁ − x₂. A **weight** says how to read the answer off the variables. A "
+                    "**pattern** says how the variables move when the answer moves.")
         common.slide("sigma_d")
         common.ask("One of these gives x₂ nothing. Which?", list(labels.values()), list(labels).index("pattern"),
                    "The others ask what the model uses, and it does use x₂. OpenAPI is exact, and marks it as well.")
@@ -97,13 +98,15 @@ def xor(step: Step) -> None:
     found = lessons.xor(**step.sliders)
     left, right = st.columns([5, 7], gap="medium")
     with left:
-        st.markdown("Now the answer is whether two signals agree: sign(s₁ s₂). We see **x₁ = s₁ + d, x₂ = s₂ − d, x₃ = d**. The "
-                    "model is tanh((x₁ − x₃)(x₂ + x₃) / τ).")
+        st.markdown("Now the answer is whether two signals agree: sign(s₁ s₂). We see **x₁ = s₁ + d, x₂ = s₂ − d, "
+                    "x₃ = d**. The model is tanh((x₁ − x₃)(x₂ + x₃) / τ).")
         common.slide("sigma_d", "tau", "bandwidth")
         common.ask("x₃ knows nothing of the answer. Who leaves it alone?", ("Gradient", "LIME and SHAP", "PatternLocal"), 2,
-                   "" if step.settings["bandwidth"] >= 5 else "But only when its neighbourhood reaches far enough: slide b up.")
+                   "" if step.settings["bandwidth"] >= 5 else "But only when its neighbourhood reaches far enough: "
+                                                              "slide b up.")
         if step.reveal:
-            st.markdown("The weight is w ∝ (x₂+x₃, x₁−x₃, x₁−x₂−2x₃), so w₁ − w₂ + w₃ = 0: it spares x₃ only where w₁ = w₂.")
+            st.markdown("The weight is w ∝ (x₂+x₃, x₁−x₃, x₁−x₂−2x₃), so w₁ − w₂ + w₃ = 0: it spares x₃ only where "
+                        "w₁ = w₂.")
             common.numbers([("PatternLocal's mean, in closed form", f"{found.closed:.3f}"),
                             ("A neighbourhood is worth", f"{found.worth:,.0f} of 2,500 points"),
                             ("Correlation of x₃ with the answer", f"{found.correlation:.3f}")])
@@ -121,8 +124,9 @@ def xor(step: Step) -> None:
 def _clouds(found: lessons.Xor, step: Step) -> None:
     """Four methods, each with the mean share of x3 in its title."""
     ramp = ",".join(figures.shades(step.theme))
-    st.html(f"<div class='al-quiet'>Each of the 2,500 points shows the share of importance x₃ gets there: 0 <span class='al-ramp' "
-            f"style='background:linear-gradient(90deg,{ramp})'></span> {MOST:g} or more. Titles: the mean.</div>")
+    st.html("<div class='al-quiet'>Each of the 2,500 points shows the share of importance x₃ gets there: 0 <span "
+            f"class='al-ramp' style='background:linear-gradient(90deg,{ramp})'></span> {MOST:g} or more. Titles: "
+            "the mean.</div>")
     with st.container(horizontal=True, gap="small", key="clouds"):
         for method, share in found.share.items():
             with st.container(width=int(step.height * 0.62), gap=None, key=f"cloud.{method}"):
@@ -138,8 +142,8 @@ def bandwidth(step: Step) -> None:
     found = lessons.reach(**step.sliders)
     left, right = st.columns([5, 7], gap="medium")
     with left:
-        st.markdown("PatternLocal looks at the points around the one it explains. The slider says how far: the width **b** of a Gaussian "
-                    "kernel, in the units of x. The signals have a spread of 1.")
+        st.markdown("PatternLocal looks at the points around the one it explains; **b** is the width of its "
+                    "Gaussian kernel. The signals have a spread of 1.")
         common.slide("sigma_d", "bandwidth")
         comes_back = found.sigma_d > 0
         common.ask("What happens to x₃'s importance when the neighbourhood shrinks?",
@@ -149,19 +153,20 @@ def bandwidth(step: Step) -> None:
             common.numbers([("local covariance", "(Σ⁻¹ + I / b²)⁻¹, at every point"),
                             ("b → 0", f"the gradient's weights: {found.gradient:.3f}"),
                             (f"b = {_b(found.bandwidth)}", f"<b>{found.at:.3f}</b>"), ("b → ∞", "the covariance of all data: 0")])
-            st.markdown("<span class='al-quiet'>A kind word on the paper: it states a₃ = 0 for any isotropic kernel. Its proof takes "
-                        "the covariance inside the neighbourhood for that of all data, which is true of a wide one, and its Figure 2 is "
-                        "one. The sentence needs the words “wide enough”.</span>", unsafe_allow_html=True)
+            st.html("<div class='al-quiet'>A kind word on the paper: it says a₃ = 0 for any isotropic kernel. Its "
+                    "proof takes the neighbourhood's covariance for that of all data, which holds for a wide one, "
+                    "as in its Figure 2. The sentence needs the words “wide enough”.</div>")
         common.notes(found.note)
     with right:
         if step.reveal:
             common.chart(figures.reach(lessons.CURVE, found.closed, lessons.SAMPLED, found.sampled, found.gradient,
                                        (found.bandwidth, found.at), step.theme, size=step.size), "reach.curve",
-                         f"The share of x3 falls from the gradient's {found.gradient:.3f} to {found.closed[-1]:.3f} as the "
+                         f"The share of x3 falls from the gradient's {found.gradient:.3f} to {found.closed[-1]:.3f} "
+                         "as the "
                          f"neighbourhood widens; at b = {_b(found.bandwidth)} it is {found.at:.3f}.", step.height)
             if found.bandwidth < lessons.SAMPLED[1]:
-                common.notes("So near, a neighbourhood holds hardly two points: the estimate from points follows chance and leaves the "
-                             "closed form.")
+                common.notes("So near, a neighbourhood holds hardly two points: the estimate from points follows "
+                             "chance and leaves the closed form.")
         else:
             seen = lessons.xor(found.sigma_d, step.settings["tau"], found.bandwidth)
             st.html("<div class='al-title'>PatternLocal, coloured by the share of x₃</div>")
