@@ -9,12 +9,13 @@ import json
 import math
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from core import models, pipeline, store
+from core import lessons, models, pipeline, store
 from core.models.training import WAYS
 from core.registry import DATASETS, METHODS, METRICS, MODELS, usual_model
 from core.types import SPEC_CHOICES, Attribution, InputError, NotApplicable, Score, Spec
@@ -66,6 +67,12 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes (default: one a processor)")
     command.add_argument("--to", type=Path, default=Path("reproduced"), metavar="FOLDER",
                          help="where tables (csv, json) and figures (pdf, png) go; default reproduced")
+
+    command = _command(commands, "teach", teach, "the numbers of the lesson on suppressors, step by step")
+    command.add_argument("--step", choices=lessons.STEPS, action="append", help="only this step; may be given again")
+    for name, option in lessons.SLIDERS.items():
+        allowed = ", ".join(map(str, option.choices)) or f"{option.low:g} to {option.high:g}"
+        command.add_argument(f"--{name.replace('_', '-')}", dest=name, help=f"{option.help} {allowed}; default {option.default}")
 
     command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
@@ -137,7 +144,8 @@ def progress(done: int, total: int, text: str) -> None:
 def list_all(options: argparse.Namespace) -> None:
     families = {"datasets": DATASETS, "models": MODELS, "methods": METHODS, "metrics": METRICS}
     content: dict[str, Any] = {
-        family: [{"name": e.name, "label": e.label, "summary": e.summary, "reference": e.reference,
+        family: [{"name": e.name, "label": e.label, "summary": e.summary, "formula": e.formula,
+                  "misleads": e.misleads, "reference": e.reference,
                   "options": {o.name: {"default": o.default, "help": o.help, "choices": list(o.choices),
                                        "low": o.low, "high": o.high} for o in e.options}}
                  for e in registry.values()]
@@ -225,6 +233,28 @@ def _scores(specs: list[Spec], workers: int | None) -> list[Score]:
             found[place] = next(scores)
             progress(place + 1, len(specs), f"score of image {a.spec.image}")
     return found
+
+
+def teach(options: argparse.Namespace) -> None:
+    settings = lessons.check(**{name: value for name in lessons.SLIDERS if (value := getattr(options, name)) is not None})
+    found = {step: lessons.numbers(step, settings) for step in options.step or lessons.STEPS}
+    if options.json:
+        written = {name: "inf" if value == math.inf else value for name, value in settings.items()}
+        print(json.dumps(store.plain({"settings": written, **found})))
+        return
+    for step, numbers in found.items():
+        print(f"{step}:")
+        for name, value in _flat(numbers):
+            print(f"  {name}: {value}")
+
+
+def _flat(content: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Names and values of nested content, lists of more than five numbers left out."""
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name} ")
+        elif not (isinstance(value, list) and len(value) > 5) and value not in ("", []):
+            yield before + name, value
 
 
 def reproduce(options: argparse.Namespace) -> None:

@@ -76,6 +76,8 @@ class Entry:
     summary: str
     reference: str
     options: tuple[Option, ...] = ()
+    formula: str = ""  # in plain characters, for cards and lists
+    misleads: str = ""  # when not to believe it
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All options, those left out at their defaults; unknown or out of range is an InputError."""
@@ -111,7 +113,6 @@ class Method(Entry):
     signed: bool = True
     seeded: bool = False
     group: str = ""
-    misleads: str = ""
 
 
 @dataclass(frozen=True)

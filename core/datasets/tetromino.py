@@ -46,6 +46,9 @@ LAYOUTS = {
     "xai-tris", label="XAI-TRIS",
     summary="A T and an L made of four squares in noise; which pixels matter is known exactly. In CORR "
             "the noise is smooth, so background pixels tell about the noise under a shape: suppressors.",
+    formula="x = a P/|P| + (1 − a) B/|B|",
+    misleads="The truth says where the shape lies, not what a network must use. In RIGID with CORR plain edge "
+             "filters win, since its shapes have sharp edges.",
     reference="Clark et al. 2023, XAI-TRIS, arXiv 2306.12816",
     options=(
         Option("scenario", "LIN: a T or an L at fixed places. MULT: the same, multiplied into the noise. XOR: both, "
@@ -134,6 +137,20 @@ def generate(scenario: str, background: str, snr: float, size: int, samples: int
             x[c] = np.float32(snr / signal) * shape[which[c]] + np.float32((1 - snr) / noise) * x[c]
     x /= max(np.abs(x[c]).max() for c in chunks)
     return x, y, mask_of(patterns, size)[which]
+
+
+def noise_correlation(background: str, mask: np.ndarray) -> np.ndarray:
+    """For each pixel (h,w) the largest |correlation| of its noise with the noise under any pixel of mask (h,w).
+
+    White noise Z filtered as ``G Z G'`` has the covariance ``(GG')_ik (GG')_jl`` between pixels (i,j) and (k,l).
+    """
+    size = len(mask)
+    filtered = gaussian_matrix(size, LAYOUTS[size].correlation) if background == "CORR" else np.eye(size)
+    covariance = filtered @ filtered.T
+    deviation = np.sqrt(np.diag(covariance))
+    line = np.abs(covariance) / np.outer(deviation, deviation)
+    rows, columns = np.nonzero(mask)
+    return (line[:, None, rows] * line[None, :, columns]).max(2)
 
 
 def _patterns(scenario: str, layout: Layout, size: int, kind: np.ndarray,

@@ -13,7 +13,9 @@ MISLEADS = "It knows nothing of the model or the label: a good score means the b
 
 @METHODS.register(
     "sobel", label="Sobel", group="filter", signed=False, misleads=MISLEADS,
-    summary="Edge strength: the magnitude of the image's Sobel gradient (both axes).",
+    summary="Edge strength: the magnitude of the image's Sobel gradient (both axes). It never looks at the "
+            "model.",
+    formula="√((Gₓ∗x)² + (G_y∗x)²)",
     reference="Sobel 1968; scikit-image filters.sobel")
 def sobel(context: Context) -> np.ndarray:
     return filters.sobel(context.image.astype(np.float64))
@@ -21,7 +23,9 @@ def sobel(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "laplace", label="Laplace", group="filter", misleads=MISLEADS,
-    summary="Second derivative of the image: how a pixel differs from its neighbours.",
+    summary="Second derivative of the image: how a pixel differs from its neighbours. It never looks at the "
+            "model.",
+    formula="∇²x on 3 × 3 pixels",
     reference="scikit-image filters.laplace, 3x3")
 def laplace(context: Context) -> np.ndarray:
     return filters.laplace(context.image.astype(np.float64), ksize=3)
@@ -30,7 +34,9 @@ def laplace(context: Context) -> np.ndarray:
 @METHODS.register(
     "input", label="Input itself", group="filter",
     misleads="It explains nothing; where it scores well, bright pixels are the important ones.",
-    summary="The image's own pixel values.", reference="XAI-TRIS baseline")
+    summary="The image's own pixel values. It never looks at the model; it is there to be compared with.",
+    formula="x",
+    reference="XAI-TRIS baseline")
 def input_itself(context: Context) -> np.ndarray:
     return context.image.astype(np.float64)
 
@@ -38,6 +44,8 @@ def input_itself(context: Context) -> np.ndarray:
 @METHODS.register(
     "random", label="Random", group="filter", seeded=True,
     misleads="It explains nothing: a method near its score has not explained anything either.",
-    summary="Independent normal numbers.", reference="XAI-TRIS baseline")
+    summary="Independent normal numbers. They are what a map without any knowledge looks like.",
+    formula="ε ~ N(0, 1)",
+    reference="XAI-TRIS baseline")
 def random(context: Context) -> np.ndarray:
     return context.rng.standard_normal(context.shape)

@@ -22,8 +22,10 @@ NOISE = Option("noise", "Standard deviation of the noise as a share of the data'
 
 @METHODS.register(
     "gradient", label="Gradient", group="gradient",
-    summary="How the output changes when a pixel changes a little: the weights of the linear region.",
+    summary="How the output changes when a pixel changes a little: the weights of the linear region. Large "
+            "means: the model listens to this pixel here.",
     misleads="It marks suppressors: a weight that cancels noise is as large as one that finds the signal.",
+    formula="∂f/∂x at the image",
     reference="Simonyan et al. 2014, arXiv 1312.6034")
 def gradient(context: Context) -> np.ndarray:
     return context.gradient
@@ -31,8 +33,9 @@ def gradient(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "saliency", label="Saliency", group="gradient", signed=False,
-    summary="The gradient without its sign.",
+    summary="The gradient without its sign. It says how strongly the model listens, not in which direction.",
     misleads="As the gradient, and it hides whether a pixel speaks for or against.",
+    formula="|∂f/∂x|",
     reference="Simonyan et al. 2014, arXiv 1312.6034")
 def saliency(context: Context) -> np.ndarray:
     return np.abs(gradient(context))
@@ -40,8 +43,10 @@ def saliency(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "gradient_x_input", label="Gradient × input", group="gradient",
-    summary="Each pixel's share of the linear region's output: weight times value.",
+    summary="Each pixel's share of the linear region's output: weight times value. A dark pixel with a large "
+            "weight adds nothing to the output, so it stays pale.",
     misleads="It adds the image's own noise to the gradient's.",
+    formula="x ⊙ ∂f/∂x",
     reference="Shrikumar et al. 2016, arXiv 1605.01713")
 def gradient_x_input(context: Context) -> np.ndarray:
     return gradient(context) * context.image
@@ -50,8 +55,10 @@ def gradient_x_input(context: Context) -> np.ndarray:
 @METHODS.register(
     "integrated_gradients", label="Integrated gradients", group="gradient",
     options=(Option("steps", "Points on the line from baseline to image.", low=5, high=500), BASELINE),
-    summary="Gradients averaged on the way from a baseline to the image, times their difference.",
+    summary="Gradients averaged on the way from a baseline to the image, times their difference. What every "
+            "pixel gets adds up to the output's change from the baseline.",
     misleads="The baseline decides; along the way the model sees images unlike any it was trained on.",
+    formula="(x − r) ⊙ ∫₀¹ ∂f(r + t(x − r))/∂x dt",
     reference="Sundararajan et al. 2017, arXiv 1703.01365")
 def integrated_gradients(context: Context, *, steps: int = 50, baseline: str = "zero") -> np.ndarray:
     from captum.attr import IntegratedGradients
@@ -64,8 +71,10 @@ def integrated_gradients(context: Context, *, steps: int = 50, baseline: str = "
 @METHODS.register(
     "smoothgrad", label="SmoothGrad", group="gradient", seeded=True,
     options=(Option("samples", "Noisy copies of the image.", low=1, high=500), NOISE),
-    summary="The mean gradient over noisy copies of the image.",
+    summary="The mean gradient over noisy copies of the image. Noise that the borders of many small regions put "
+            "into one gradient averages out.",
     misleads="White noise is unlike the data's own; it smooths the weights, suppressors stay.",
+    formula="mean of ∂f/∂x at x + ε, ε normal",
     reference="Smilkov et al. 2017, arXiv 1706.03825")
 def smoothgrad(context: Context, *, samples: int = 50, noise: float = 0.1) -> np.ndarray:
     # Not captum's NoiseTunnel: it draws from the process-wide generator, which sessions share.
@@ -75,8 +84,10 @@ def smoothgrad(context: Context, *, samples: int = 50, noise: float = 0.1) -> np
 
 @METHODS.register(
     "deeplift", label="DeepLift", group="gradient", options=(BASELINE,),
-    summary="Shares out the output's difference from a baseline by each unit's difference (rescale rule).",
+    summary="Shares out the output's difference from a baseline by each unit's difference (rescale rule). It "
+            "passes differences back through the layers instead of slopes.",
     misleads="The baseline decides; it shares out what the model uses, suppressors included.",
+    formula="Σ c(Δx → Δf) = f(x) − f(r)",
     reference="Shrikumar et al. 2017, arXiv 1704.02685")
 def deeplift(context: Context, *, baseline: str = "zero") -> np.ndarray:
     from captum.attr import DeepLift
@@ -93,8 +104,10 @@ def deeplift(context: Context, *, baseline: str = "zero") -> np.ndarray:
 @METHODS.register(
     "gradientshap", label="GradientSHAP", group="gradient", seeded=True,
     options=(Option("samples", "Random points between baselines and noisy copies.", low=1, high=500), NOISE),
-    summary="Expected gradients: random points between training images and noisy copies of the image.",
+    summary="Expected gradients: random points between training images and noisy copies of the image. Averaged "
+            "over many such points, what the pixels get adds up to the output's change.",
     misleads="It compares with average images of the data, so it also marks what merely differs from them.",
+    formula="E[(x − r) ⊙ ∂f(r + t(x − r))/∂x], r from the data",
     reference="Lundberg and Lee 2017, arXiv 1705.07874; Erion et al. 2021, arXiv 1906.10670")
 def gradientshap(context: Context, *, samples: int = 50, noise: float = 0.02) -> np.ndarray:
     # Not captum's GradientShap: it draws from process-wide generators, which sessions share.
@@ -107,8 +120,10 @@ def gradientshap(context: Context, *, samples: int = 50, noise: float = 0.02) ->
 
 @METHODS.register(
     "guided_backprop", label="Guided backpropagation", group="gradient",
-    summary="The gradient with negative signals cut off at every ReLU on the way back.",
+    summary="The gradient with negative signals cut off at every ReLU on the way back. Only what raises the "
+            "output through every unit comes back.",
     misleads="It sharpens edges of the image and depends little on what the model learned.",
+    formula="∂f/∂x with max(0, ·) at every ReLU, backwards too",
     reference="Springenberg et al. 2015, arXiv 1412.6806")
 def guided_backprop(context: Context) -> np.ndarray:
     from captum.attr import GuidedBackprop

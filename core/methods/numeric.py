@@ -69,16 +69,20 @@ def weights(way: Way, context: Context, h: float) -> tuple[np.ndarray, np.ndarra
 
 @METHODS.register(
     "naive", label="Naive solve", group="black box", seeded=True, options=(H,),
-    summary="As many equations as pixels from random points at a fixed distance, solved, never tested.",
-    misleads="It gives numbers even when its points lie in several regions, and does not say so.", reference=PAPER)
+    summary="As many equations as pixels from random points at a fixed distance, solved, never tested. It is "
+            "what OpenAPI is without the test.",
+    misleads="It gives numbers even when its points lie in several regions, and does not say so.",
+    formula="solve (zᵢ − x)ᵀD = Δ ln(y_c/y_c′)",
+    reference=PAPER)
 def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
     return weights(WAYS["naive"], context, h)[0].reshape(context.shape)
 
 
 @METHODS.register(
     "zoo", label="ZOO", group="black box", options=(H,),
-    summary="Central differences: every pixel a little up and a little down.",
+    summary="Central differences: every pixel a little up and a little down. It needs two questions a pixel.",
     misleads="Right only if h fits this very image: too large crosses borders, too small is rounding.",
+    formula="(L(x + h eⱼ) − L(x − h eⱼ)) / 2h, L = ln(y_c/y_c′)",
     reference="Chen et al. 2017, ZOO; " + PAPER)
 def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:
     return weights(WAYS["zoo"], context, h)[0].reshape(context.shape)

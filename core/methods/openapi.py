@@ -273,8 +273,10 @@ SAMPLING = Option("sampling", "orthogonal: one step along every pixel. hypercube
 
 @METHODS.register(
     "openapi", label="OpenAPI", group="black box", seeded=True, options=(SAMPLING,),
-    summary="The exact weights of the linear region around the image, from the model's probabilities alone.",
+    summary="The exact weights of the linear region around the image, from the model's probabilities alone. It "
+            "asks a little more than one question a pixel and tests its own answer.",
     misleads="Exact is not innocent: a suppressor has a weight in the model, so it is marked.",
+    formula="D_c = Σ (W_c − W_c′)/(C − 1), from ln(y_c/y_c′)",
     reference="Cong et al. 2020, ICDE; OpenAPI, Algorithm 1")
 def openapi(context: Context, *, sampling: str = "orthogonal") -> np.ndarray:
     return exact_weights(context, sampling).reshape(context.shape)

@@ -56,8 +56,10 @@ OPTIONS = (
 
 @METHODS.register(
     "pattern", label="Pattern (global)", group="pattern",
-    summary="Which pixels move together with the local weights' output over all training images alike.",
+    summary="Which pixels move together with the local weights' output over all training images alike. A pixel "
+            "that only cancels noise does not move with the output and drops out.",
     misleads="It explains this image's weights by the whole data set: where shapes move, they blur into one.",
+    formula="a = Cov(x) w / Var(wᵀx)",
     reference="Haufe et al. 2014, NeuroImage 87, 96-110; PatternLocal, equation 4")
 def pattern(context: Context) -> np.ndarray:
     weights = context.gradient.ravel()
@@ -74,6 +76,7 @@ def pattern(context: Context) -> np.ndarray:
     summary="Turns the local weights into a pattern: which pixels move together with the surrogate's output "
             "among training images near this one. Pixels used only to cancel noise drop out.",
     misleads="It needs training images like this one: where shapes move (RIGID) few neighbours share the shape.",
+    formula="a = Covₚ(h, y) / (Varₚ(y) + λ), y = wᵀh, p near the image",
     reference="PatternLocal, equations 6 and 7")
 def patternlocal(context: Context, *, surrogate: str = "gradient", share: float = 1.0, count: int = 0,
                  kernel: str = "gaussian", bandwidth: float = 1.0, project: bool = False,

@@ -67,8 +67,10 @@ class Surrogate:
 
 @METHODS.register(
     "lime", label="LIME", group="surrogate", seeded=True, options=(*simplify.OPTIONS, *OPTIONS),
-    summary="A linear model fitted to the network's answers on changed copies of the image.",
+    summary="A linear model fitted to the network's answers on changed copies of the image. Its weights are the "
+            "explanation.",
     misleads="It is a weight too, so it marks suppressors; with fewer samples than features most of it is noise.",
+    formula="min Σ pᵢ (f(zᵢ) − b − wᵀzᵢ)² + λ|w|²",
     reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5")
 def lime(context: Context, **settings) -> np.ndarray:
     h, found = fitted(context, "lime", settings)
@@ -78,8 +80,10 @@ def lime(context: Context, **settings) -> np.ndarray:
 @METHODS.register(
     "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
     options=(*simplify.OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
-    summary="Shapley values estimated by a weighted linear fit on random coalitions of features.",
+    summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature "
+            "gets its average share of the output over all orders in which features could arrive.",
     misleads="A pixel that cancels noise gets its share of the output as fairly as one with the signal.",
+    formula="φ of min Σ k(z)(f(z) − f(r) − φᵀz)², Σφ = f(x) − f(r)",
     reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2")
 def kernelshap(context: Context, **settings) -> np.ndarray:
     h, found = fitted(context, "kernelshap", settings)

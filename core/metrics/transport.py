@@ -15,7 +15,10 @@ from core.types import InputError, NotApplicable
 
 
 @METRICS.register(
-    "emd", label="EMD", slow=True, reference="PatternLocal, equation 10; Bonneel et al. 2011",
+    "emd", label="EMD", slow=True,
+    formula="OT(|s|, F⁺) / δ",
+    misleads="A network that rightly uses a part of the shape is punished for the rest; IME forgives that.",
+    reference="PatternLocal, equation 10; Bonneel et al. 2011",
     summary="Earth mover's distance: how far |map| must be carried to lie evenly on the important pixels, "
             "as a share of the image's diagonal. Exact.")
 def emd(values: np.ndarray, mask: np.ndarray) -> float:

@@ -12,14 +12,21 @@ from core.registry import MODELS
 BENCHMARK = "Clark et al. 2023, XAI-TRIS, arXiv 2306.12816"
 
 
-@MODELS.register("LLR", label="Linear logistic regression", whitening=True, reference=BENCHMARK,
+@MODELS.register("LLR", label="Linear logistic regression", whitening=True,
+                 formula="logits = W x",
+                 misleads="Where it is not above 90 % right, its weights explain nothing.",
+                 reference=BENCHMARK,
                  summary="One linear layer. It can solve LIN only: the other scenarios are not linear.")
 def llr(size: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(size * size, 2, bias=size == 8))
 
 
-@MODELS.register("MLP", label="Multi-layer perceptron", whitening=True, rate=3e-4, patience=30, reference=BENCHMARK,
-                 summary="Dense layers with ReLU: 256-256-64 at 64x64 with dropout, 32-16-8 at 8x8.")
+@MODELS.register("MLP", label="Multi-layer perceptron", whitening=True, rate=3e-4, patience=30,
+                 formula="logits = W₄ relu(W₃ relu(W₂ relu(W₁ x)))",
+                 misleads="Two networks as right as each other may use different pixels; a map explains this one.",
+                 reference=BENCHMARK,
+                 summary="Dense layers with ReLU: 256-256-64 at 64x64 with dropout, 32-16-8 at 8x8. Inside each "
+                         "region of active units it is one linear function.")
 def mlp(size: int) -> nn.Module:
     widths = [64, 32, 16, 8] if size == 8 else [size * size, 256, 256, 64]
     layers: list[nn.Module] = [nn.Flatten()]
@@ -29,8 +36,12 @@ def mlp(size: int) -> nn.Module:
     return nn.Sequential(*layers, nn.Linear(widths[-1], 2, bias=size == 8))
 
 
-@MODELS.register("CNN", label="Convolutional network", reference=BENCHMARK,
-                 summary="Four convolutions, each with ReLU and 2x2 max pooling, then one linear layer.")
+@MODELS.register("CNN", label="Convolutional network",
+                 formula="conv → relu → max, four times, then W",
+                 misleads="Pooling forgets places, so its gradient is coarse where shapes stand still.",
+                 reference=BENCHMARK,
+                 summary="Four convolutions, each with ReLU and 2x2 max pooling, then one linear layer. The "
+                         "same small filters run over the whole image.")
 def cnn(size: int) -> nn.Module:
     channels, kernel = ([1, 4, 4, 4, 4], 2) if size == 8 else ([1, 4, 8, 16, 32], 4)
     layers: list[nn.Module] = [nn.Unflatten(1, (1, size))]

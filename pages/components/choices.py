@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import pipeline
+from core import lessons, pipeline
 from core.figures.style import SCALES
 from core.pipeline import DEFAULT_METHODS
 from core.regions import PARTNERS, SAMPLINGS
@@ -24,6 +24,8 @@ SORTS = ("as chosen", "EMD", "IME", "Precision")
 CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
 VIEWS = ("decision features", "same region", "map of regions", "along a line", "other ways", "pixels taken away",
          "exact is not innocent")
+PICTURED = ("maps", "curve")
+FAMILIES = ("methods", "metrics", "data sets", "models", "glossary")
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
 
@@ -35,6 +37,10 @@ def _choice(allowed: Any) -> Callable[[str, str], Any]:
 def _option(family: Any, entry: str, name: str) -> Callable[[str, str], Any]:
     option = next(o for o in family[entry].options if o.name == name)
     return lambda _, text: option.check(text)
+
+
+def _slider(name: str) -> Callable[[str, str], Any]:
+    return lambda _, text: lessons.SLIDERS[name].check(text)
 
 
 def _whole(low: int, high: int) -> Callable[[str, str], int]:
@@ -81,6 +87,13 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "region_view": (VIEWS[0], _choice(VIEWS)),
     "partner": (PARTNERS[0], _choice(PARTNERS)),
     "zoom": (6, _whole(0, 10)),
+    "step": (next(iter(lessons.STEPS)), _choice(lessons.STEPS)),
+    "present": (False, _flag),
+    "reveal": (False, _flag),
+    "guess": (None, _whole(0, 4)),
+    "pictured": (PICTURED[0], _choice(PICTURED)),
+    "family": (FAMILIES[0], _choice(FAMILIES)),
+    **{name: (option.default, _slider(name)) for name, option in lessons.SLIDERS.items()},
 }
 
 

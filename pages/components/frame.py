@@ -38,6 +38,8 @@ def run() -> None:
         "Explore": [st.Page(ROOT / "pages" / "compare.py", title="Compare", icon=":material/compare:",
                             default=True),
                     st.Page(ROOT / "pages" / "regions.py", title="Regions", icon=":material/grid_view:")],
+        "Teach": [st.Page(ROOT / "pages" / "suppressors.py", title="Suppressors", icon=":material/school:"),
+                  st.Page(ROOT / "pages" / "methods.py", title="Methods", icon=":material/menu_book:")],
     })
     st.html(STYLE)
     st.logo(ROOT / "assets" / "logo.svg", size="large")

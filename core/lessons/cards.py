@@ -1,0 +1,113 @@
+"""A tiny live example for every method, metric, data set and model: what its card shows, computed when asked for."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core import pipeline
+from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
+from core.types import InputError, NotApplicable, Spec
+
+EXAMPLE = Spec(scenario="XOR", background="CORR", snr=0.15, size=8, model="MLP", image=1)
+SMALL = 8  # edge of an example's images
+COMPARED = ("gradient", "patternlocal")  # whose maps the metrics score
+FEW = 400  # images of a data set made for its card
+FAMILIES: dict[str, Registry] = {"methods": METHODS, "metrics": METRICS, "data sets": DATASETS, "models": MODELS}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A map or an image (h,w) with what stands below it; ``mask (h,w)`` where the truth is known.
+
+    ``kind``: signed map, magnitude map, or image.
+    """
+
+    values: np.ndarray
+    kind: str
+    caption: str
+    mask: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Example:
+    """Pictures, and what they cost: ``seconds`` of ``work``. Without pictures, ``reason`` says why there are none."""
+
+    pictures: tuple[Picture, ...] = ()
+    seconds: float = float("nan")
+    work: str = ""
+    reason: str = ""
+
+
+def entries(family: str) -> list[Entry]:
+    """The registered entries of a family, in their order."""
+    return list(FAMILIES[family].values())
+
+
+@functools.lru_cache(maxsize=128)
+def example(family: str, name: str) -> Example:
+    """The example of one entry; an entry that cannot have one gets the reason instead."""
+    try:
+        return {"methods": _method, "metrics": _metric, "data sets": _data_set, "models": _model}[family](name)
+    except (NotApplicable, InputError) as reason:
+        return Example(reason=str(reason))
+
+
+def _method(name: str) -> Example:
+    a = pipeline.explain(EXAMPLE.replace(method=name))
+    mark = pipeline.score(a, ["ime"])
+    below = "empty map" if np.isnan(mark["ime"]) else f"{1 - mark['ime']:.0%} inside"
+    seconds = _timed(lambda: METHODS[name].function(pipeline.context(a.spec), **dict(a.spec.options)))
+    return Example((Picture(a.values, "signed" if a.signed else "magnitude", below, a.mask),), min(seconds, a.seconds),
+                   f"for one image of {SMALL} × {SMALL}")
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _metric(name: str) -> Example:
+    pictures, seconds = [], 0.0
+    for method in COMPARED:
+        a = pipeline.explain(EXAMPLE.replace(method=method))
+        value = METRICS[name].function(a.values, a.mask)
+        seconds += _timed(lambda: METRICS[name].function(a.values, a.mask))  # again: the first loads libraries
+        pictures.append(Picture(a.values, "signed" if a.signed else "magnitude", f"{METHODS[method].label}: {value:.3f}",
+                                a.mask))
+    return Example(tuple(pictures), seconds / len(COMPARED), f"for one map of {SMALL} × {SMALL}")
+
+
+def _data_set(name: str) -> Example:
+    options = {option.name: option for option in DATASETS[name].options}
+    if "size" not in options or SMALL not in options["size"].choices:
+        raise NotApplicable(f"This data set has no {SMALL} × {SMALL} version, so there is no tiny example.")
+    found, start = [], time.perf_counter()
+    for scenario in options["scenario"].choices if "scenario" in options else (EXAMPLE.scenario,):
+        spec = EXAMPLE.replace(dataset=name, scenario=scenario)
+        ready = [r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]]
+        spec = spec.replace(snr=ready[-1] if ready else spec.snr, samples=FEW)
+        data = pipeline.dataset(spec)
+        mask = data.mask("test", 0)
+        known = mask is not None and np.any(mask)
+        found.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"),
+                             mask if known else None))
+    return Example(tuple(found), time.perf_counter() - start, f"to make or open {len(found)} × {FEW} images")
+
+
+def _model(name: str) -> Example:
+    ready = [r for r in pipeline.models.records() if r["model"] == name and r["file"] and r["size"] == SMALL]
+    if not ready:
+        raise NotApplicable(f"No trained {SMALL} × {SMALL} version, so there is no tiny example.")
+    record = max(ready, key=lambda r: [r[f] == getattr(EXAMPLE, f) for f in ("dataset", "background", "scenario", "snr")])
+    spec = EXAMPLE.replace(**{f: record[f] for f in pipeline.models.catalogue.ADDRESS}, method="gradient")
+    a = pipeline.explain(spec)
+    network, images = pipeline.model(spec), pipeline.dataset(spec).test.x
+    return Example((Picture(a.image, "image", f"{record['scenario']} {record['background']}", a.mask),
+                    Picture(a.values, "signed" if a.signed else "magnitude", f"weights, {record['accuracy']:.1%} right", a.mask)),
+                   _timed(lambda: network.predict_proba(images)), f"to answer {len(images):,} images")

@@ -1,0 +1,215 @@
+"""XOR with a suppressor (PatternLocal, section 3.2 and Figure 2): 2,500 points, four methods, one bandwidth.
+
+``x = (s1 + d, s2 - d, d)``; the answer is sign(s1 s2) and x3 knows nothing of it. Methods run on all points at once;
+the tests hold them against the registered ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.datasets import toy
+
+POINTS = 2500
+SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
+CURVE = np.geomspace(0.05, 20, 40)
+SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+ROWS = 100  # centres whose neighbourhoods are in memory at a time
+FLAT = 1e-12  # a slope below it is a gradient of rounding
+LIME_SAMPLES, LIME_SPREAD, LIME_WIDTH, LIME_RIDGE = 1000, 0.5, 0.5, 1e-2  # the method's own defaults, gaussian sampling
+
+
+@dataclass(frozen=True)
+class Xor:
+    """Step 3. Points ``x (n,3)`` with answers ``y (n,)``; per method the ``share (n,)`` of importance x3 gets.
+
+    A share is ``|a3| / sum |a|``, NaN where the method gives nothing. ``closed`` is PatternLocal's mean in closed form
+    at the same points, ``worth`` how many equal neighbours a neighbourhood is worth on average. ``notes`` say
+    in words what happens at extreme settings.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    share: Mapping[str, np.ndarray]
+    closed: float
+    worth: float
+    correlation: float
+    notes: tuple[str, ...]
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """Mean share of x3 by method over the points where there is one."""
+        return {m: float(np.nanmean(v)) if np.isfinite(v).any() else math.nan for m, v in self.share.items()}
+
+    @property
+    def empty(self) -> dict[str, int]:
+        """At how many points a method gives nothing."""
+        return {m: int(np.isnan(v).sum()) for m, v in self.share.items()}
+
+    def numbers(self) -> dict[str, Any]:
+        return {"mean_share_of_x3": self.mean, "empty": self.empty, "patternlocal_closed_form": self.closed,
+                "neighbours_worth": self.worth, "correlation_of_x3_with_y": self.correlation, "notes": list(self.notes)}
+
+
+@functools.lru_cache(maxsize=32)
+def _points(sigma_d: float, samples: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
+    return toy.xor_suppressor(samples, sigma_d, np.random.default_rng(0))
+
+
+@functools.lru_cache(maxsize=32)
+def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
+    """How much importance four methods give to the suppressor x3 of the classifier ``tanh(f/tau)``."""
+    x, y = _points(sigma_d)
+    slope = 1 / (tau * np.square(np.cosh(np.minimum(np.abs((x[:, 0] - x[:, 2]) * (x[:, 1] + x[:, 2])) / tau, 350))))
+    pattern_shares, worth = _pattern_shares(sigma_d, bandwidth)
+    share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": _lime_shares(sigma_d, tau),
+             "kernelshap": _shapley_shares(sigma_d, tau), "patternlocal": pattern_shares}
+    correlation = float(np.corrcoef(x[:, 2], y)[0, 1]) if sigma_d else 0.0
+    return Xor(x, y, share, toy.third_share(toy.xor_pattern(x, sigma_d, bandwidth)), worth, correlation,
+               _notes(sigma_d, tau, bandwidth, int((slope < FLAT).sum()), worth, int(np.isnan(pattern_shares).sum())))
+
+
+def _notes(sigma_d: float, tau: float, bandwidth: float, flat: int, worth: float, alone: int) -> tuple[str, ...]:
+    notes = []
+    if not sigma_d:
+        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the formula would "
+                     "react if x3 moved. LIME, SHAP and the pattern look at how x3 moves in the data, and it does "
+                     "not.")
+    if flat:
+        notes.append(f"The classifier is almost a step: at {flat:,} of {POINTS:,} points its slope is below 1e-12. "
+                     "There the gradient's map is empty in practice; what is shown is its direction, from the "
+                     "formula.")
+    if alone or worth < 2:
+        what = f"{alone:,} points have no neighbour in reach and no pattern. " if alone else ""
+        notes.append(f"b = {bandwidth:g} is shorter than the gaps between points: {what}A neighbourhood is worth "
+                     f"{worth:.1f} points, so a pattern follows one pair of points and is mostly chance.")
+    return tuple(notes)
+
+
+@functools.lru_cache(maxsize=64)
+def _pattern_shares(sigma_d: float, bandwidth: float) -> tuple[np.ndarray, float]:
+    x = _points(sigma_d)[0]
+    found, worth = patterns(x, toy.xor_direction(x), x, bandwidth)
+    return toy.shares(found), worth
+
+
+def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray, bandwidth: float) -> tuple[np.ndarray, float]:
+    """PatternLocal ``Cov_p(x) w`` (m,3) for weights and centers (m,3), p a Gaussian kernel of any width over data (n,3).
+
+    Few variables and many centres: all local covariances come from one product of p with x and its squares. NaN where
+    no second point has weight. Also the mean of ``1 / sum p^2``: how many equal neighbours a neighbourhood is worth.
+    """
+    upper = np.triu_indices(3)
+    moments = np.column_stack([np.ones(len(data)), data, data[:, upper[0]] * data[:, upper[1]]])
+    far = np.square(data).sum(1)
+    found, worth = [], []
+    for first in range(0, len(centers), ROWS):
+        center, w = centers[first:first + ROWS], weights[first:first + ROWS]
+        square = far + np.square(center).sum(1)[:, None] - 2 * center @ data.T
+        p = np.exp(square / (-2 * bandwidth**2))
+        total, mean, second = np.split(p @ moments, [1, 4], axis=1)
+        mean, second = mean / total, second / total
+        covariance = np.zeros((len(center), 3, 3))
+        covariance[:, *upper] = covariance[:, *upper[::-1]] = second - mean[:, upper[0]] * mean[:, upper[1]]
+        counts = total[:, 0]**2 / np.einsum("ij,ij->i", p, p)
+        alone = counts < 1 + FLAT
+        found.append(np.where(alone[:, None], np.nan, np.einsum("ijk,ik->ij", covariance, w)))
+        worth.append(counts)
+    return np.concatenate(found), float(np.concatenate(worth).mean())
+
+
+@functools.lru_cache(maxsize=64)
+def _lime_shares(sigma_d: float, tau: float) -> np.ndarray:
+    return toy.shares(lime(_points(sigma_d)[0], tau))
+
+
+def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
+    """LIME's weights (n,3) at points x (n,3) of the margin: one draw of moves serves all points.
+
+    Ridge on Gaussian moves in units of each variable's deviation, exponential kernel: the registered method's defaults.
+    """
+    data = x.astype(np.float32)
+    deviation = data.std(0, dtype=np.float64).astype(np.float32)
+    z = LIME_SPREAD * deviation * np.random.default_rng(seed).standard_normal((LIME_SAMPLES, 3), dtype=np.float32)
+    square = np.square(z, dtype=np.float64).sum(1)
+    p = np.exp(-square / square.mean() / (2 * LIME_WIDTH)**2)
+    p /= p.sum()
+    rows = (z - p @ z) * np.sqrt(p)[:, None]
+    gram = rows.T @ rows
+    solved = np.linalg.solve(gram + LIME_RIDGE * np.trace(gram) / 3 * np.eye(3), rows.T)
+    found = []
+    for part in np.array_split(data.astype(np.float64), max(1, len(x) // 500)):
+        f = toy.xor_output((part[:, None] + z).reshape(-1, 3), tau).reshape(len(part), -1)
+        found.append((np.sqrt(p) * (f - (f @ p)[:, None])) @ solved.T)
+    return np.concatenate(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _shapley_shares(sigma_d: float, tau: float) -> np.ndarray:
+    return toy.shares(shapley(_points(sigma_d)[0], tau))
+
+
+def shapley(x: np.ndarray, tau: float) -> np.ndarray:
+    """Shapley values (n,3) of ``tanh(f/tau)`` at points x (n,3), an absent variable being 0: KernelSHAP with all coalitions."""
+    players = range(x.shape[1])
+    value = {s: toy.xor_output(x * np.isin(players, s), tau)
+             for size in range(len(players) + 1) for s in itertools.combinations(players, size)}
+    found = np.zeros_like(x)
+    for s, before in value.items():
+        share = math.factorial(len(s)) * math.factorial(len(players) - len(s) - 1) if len(s) < len(players) else 0
+        for i in set(players) - set(s):
+            found[:, i] += share / math.factorial(len(players)) * (value[tuple(sorted((*s, i)))] - before)
+    return found
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The bandwidth lesson: x3's mean share of the pattern over the kernel's width.
+
+    ``closed (k,)`` over CURVE is the closed form; ``sampled (m,)`` over SAMPLED is the estimate from
+    ``samples`` points. ``gradient`` is the limit of a narrow kernel; that of a wide one is 0. ``at`` is the
+    closed form at ``bandwidth``, ``local (3,3)`` its local covariance.
+    """
+
+    sigma_d: float
+    bandwidth: float
+    closed: np.ndarray
+    sampled: np.ndarray
+    gradient: float
+    at: float
+    local: np.ndarray
+    samples: int
+    note: str = ""
+
+    def numbers(self) -> dict[str, Any]:
+        return {"bandwidths": CURVE.tolist(), "closed_form": self.closed.tolist(), "sampled_at": list(SAMPLED),
+                "sampled": self.sampled.tolist(), "samples": self.samples, "gradient": self.gradient,
+                "at_bandwidth": self.at, "local_covariance": self.local.tolist(), "note": self.note}
+
+
+def reach(sigma_d: float = 1.0, bandwidth: float = 5.0) -> Reach:
+    """How far a neighbourhood must reach before the suppressor drops out."""
+    local = toy.local_covariance(toy.xor_covariance(sigma_d), bandwidth)
+    note = "" if sigma_d else "Without d, x3 never moves, so no pattern marks it, however near its neighbours are."
+    return Reach(sigma_d, bandwidth, _closed_curve(sigma_d), sampled_curve(sigma_d), toy.xor_share(sigma_d, 0),
+                 toy.xor_share(sigma_d, bandwidth), local, POINTS, note)
+
+
+@functools.lru_cache(maxsize=64)
+def _closed_curve(sigma_d: float) -> np.ndarray:
+    return np.array([toy.xor_share(sigma_d, b) for b in CURVE])
+
+
+@functools.lru_cache(maxsize=64)
+def sampled_curve(sigma_d: float, samples: int = POINTS, centers: int = 500) -> np.ndarray:
+    """The share estimated from ``samples`` points at the first ``centers`` of them, for each width in SAMPLED."""
+    x = _points(sigma_d, samples)[0]
+    at = x[:centers]
+    return np.array([float(np.nanmean(toy.shares(patterns(x, toy.xor_direction(at), at, b)[0]))) for b in SAMPLED])

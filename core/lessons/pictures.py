@@ -1,0 +1,149 @@
+"""The same in images: one idea in a picture (PatternLocal, Figure 1), and WHITE against CORR at equal SNR."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core import pipeline
+from core.datasets import tetromino
+from core.types import Attribution, Spec
+
+IDEA = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
+IMAGES = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
+BACKGROUNDS = tetromino.BACKGROUNDS
+SHOWN = ("gradient", "lime", "kernelshap", "openapi", "patternlocal")
+THRESHOLDS = np.linspace(0, 0.99, 100)
+ZONES = ("inside the shape", "on correlated background", "elsewhere")
+DOTS = 1200  # training images drawn in the plane
+
+
+@dataclass(frozen=True)
+class Idea:
+    """A plane of images through one of them, spanned by its weight and its pattern; the image is at 0, 0.
+
+    ``points (n,2)`` are training images with their ``labels (n,)`` projected on it, ``margin (k,k)`` the model's over
+    the grid ``across (k,)``, ``up (k,)`` (rows along ``up``), ``line (2,2)`` two points where the linear surrogate changes
+    sign. ``weight (2,)`` and ``pattern (2,)`` have length 1; the maps are those of Gradient and PatternLocal.
+    """
+
+    points: np.ndarray
+    labels: np.ndarray
+    across: np.ndarray
+    up: np.ndarray
+    margin: np.ndarray
+    line: np.ndarray
+    weight: np.ndarray
+    pattern: np.ndarray
+    maps: Mapping[str, Attribution]
+
+    @property
+    def inside(self) -> dict[str, float]:
+        """The share of each map's mass on the important pixels."""
+        return {name: _mass(a.values, a.mask) for name, a in self.maps.items()}
+
+    @property
+    def angle(self) -> float:
+        """Between weight and pattern, in degrees."""
+        return float(np.degrees(np.arccos(self.weight @ self.pattern)))
+
+    def numbers(self) -> dict[str, Any]:
+        return {"angle": self.angle, "inside": self.inside, "spec": IDEA.to_dict()}
+
+
+@functools.lru_cache(maxsize=1)
+def idea() -> Idea:
+    """Figure 1 of the paper on real images: data, boundary, local surrogate, weight and pattern, and their maps."""
+    maps = {name: pipeline.explain(IDEA.replace(method=name)) for name in ("gradient", "patternlocal")}
+    context = pipeline.context(IDEA)
+    here = context.image.ravel().astype(np.float64)
+    weight, pattern = (maps[name].values.ravel() for name in maps)
+    first = pattern / np.linalg.norm(pattern)
+    second = weight - (weight @ first) * first
+    plane = np.stack([first, second / np.linalg.norm(second)])
+    points = (context.training.x[:DOTS] - here) @ plane.T
+    low, high = points.min(0), points.max(0)
+    across, up = (np.linspace(a - 0.1 * (b - a), b + 0.1 * (b - a), 81) for a, b in zip(low, high))
+    grid = here + across[None, :, None] * plane[0] + up[:, None, None] * plane[1]
+    margin = context.outputs(grid.reshape(-1, here.size)).reshape(len(up), len(across))
+    slope = plane @ weight
+    foot = -context.outputs(here[None])[0] * slope / (slope @ slope)
+    along = np.array([-slope[1], slope[0]]) / np.linalg.norm(slope) * np.ptp(np.concatenate([across, up]))
+    return Idea(points, np.asarray(context.training.y[:DOTS]), across, up, margin, np.stack([foot - along, foot + along]),
+                slope / np.linalg.norm(slope), plane @ pattern / np.linalg.norm(pattern), maps)
+
+
+@dataclass(frozen=True)
+class Background:
+    """Step 4 for one background: ``maps`` by method, and where their mass lies.
+
+    ``related (h,w)`` is each pixel's largest correlation with the noise under the shape. ``zones`` holds the
+    three shares of ZONES by method, ``even`` those of a map that is the same everywhere; ``curve (k,)`` the share on
+    background whose correlation exceeds each of THRESHOLDS, ``even_curve`` that of the same even map.
+    """
+
+    name: str
+    maps: Mapping[str, Attribution]
+    related: np.ndarray
+    zones: Mapping[str, np.ndarray]
+    even: np.ndarray
+    curve: Mapping[str, np.ndarray]
+    even_curve: np.ndarray
+    accuracy: float
+
+    def numbers(self) -> dict[str, Any]:
+        return {"zones": list(ZONES), "shares": {m: v.tolist() for m, v in self.zones.items()},
+                "even_map": self.even.tolist(), "thresholds": THRESHOLDS.tolist(),
+                "curve": {m: v.tolist() for m, v in self.curve.items()}, "accuracy": self.accuracy}
+
+
+def images(image: int, correlation: float,
+           progress: Callable[[int, int, str], None] | None = None) -> tuple[Background, ...]:
+    """The same methods on the same test image number of the WHITE and the CORR data set at equal SNR."""
+    asked = [(name, method) for name in BACKGROUNDS for method in SHOWN]
+    with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # the two data sets side by side
+        waiting = [pool.submit(_map, name, image, method) for method in SHOWN for name in BACKGROUNDS]
+        for done, _ in enumerate(as_completed(waiting)):
+            if progress:
+                progress(done, len(waiting), "maps")
+    maps = {key: _map(key[0], image, key[1]) for key in asked}
+    return tuple(_background(name, {m: maps[name, m] for m in SHOWN}, correlation) for name in BACKGROUNDS)
+
+
+def _background(name: str, maps: Mapping[str, Attribution], correlation: float) -> Background:
+    mask = next(iter(maps.values())).mask
+    related, even = tetromino.noise_correlation(name, mask), np.ones(mask.shape)
+    return Background(
+        name, maps, related, {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
+        zones(even, mask, related, correlation), {m: curve(a.values, mask, related) for m, a in maps.items()},
+        curve(even, mask, related), pipeline.models.find(IMAGES.replace(background=name))["accuracy"])
+
+
+@functools.lru_cache(maxsize=64)
+def _map(background: str, image: int, method: str) -> Attribution:
+    return pipeline.explain(IMAGES.replace(background=background, image=image, method=method))
+
+
+def zones(values: np.ndarray, mask: np.ndarray, related: np.ndarray, correlation: float) -> np.ndarray:
+    """Shares ``(3,)`` of |values| inside mask (h,w), on background with ``related`` above ``correlation``, elsewhere.
+
+    NaN for a map without mass.
+    """
+    near = ~mask & (related > correlation)
+    return np.array([_mass(values, where) for where in (mask, near, ~mask & ~near)])
+
+
+def curve(values: np.ndarray, mask: np.ndarray, related: np.ndarray) -> np.ndarray:
+    """The share of |values| on background with ``related`` above each of THRESHOLDS ``(k,)``."""
+    return np.array([_mass(values, ~mask & (related > t)) for t in THRESHOLDS])
+
+
+def _mass(values: np.ndarray, where: np.ndarray) -> float:
+    size = np.abs(values)
+    total = float(size.sum())
+    return float(size[where].sum()) / total if total > 0 else float("nan")

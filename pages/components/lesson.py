@@ -1,0 +1,107 @@
+"""The lesson's page: its steps, how it looks on a screen, in front of a class and on paper, the way to Compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core import lessons
+from core.figures.style import DARK, LIGHT
+from core.types import InputError
+from pages.components import choices, frame, lesson_images, lesson_toys
+from pages.components.lesson_parts import Step
+
+NAMES = {"idea": "The idea", "two variables": "1 Two variables", "weight to pattern": "2 From weight to pattern",
+         "XOR": "3 XOR", "bandwidth": "How far it reaches", "images": "4 In images"}
+STYLE = """<style>
+.block-container {padding-bottom: 1rem;}
+.stMain [data-testid="stVerticalBlock"] {gap: .6rem;}
+.stMain [data-testid="stMarkdownContainer"] p {line-height: 1.4;}
+.al-numbers {margin: 0; padding: 0 !important; font-size: .85rem; line-height: 1.35; font-variant-numeric: tabular-nums;
+             display: grid; grid-template-columns: auto auto; column-gap: .8rem; row-gap: .15rem; align-items: baseline;}
+.al-numbers dt {opacity: .8;}
+.al-numbers dd {margin: 0; font-weight: 600;}
+.al-tiny {margin: 0; font-size: .8rem; line-height: 1.3; font-variant-numeric: tabular-nums;}
+.al-tiny figcaption {font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
+.al-tiny img {display: block; border: 1px solid rgba(128,128,128,.35);}
+@media print {
+  [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-step, .st-key-lesson-top button, .st-key-lesson-top label,
+  .stMain [data-testid="stTooltipIcon"] {display: none !important;}
+  .stApp, .stMain, .block-container {position: static !important; overflow: visible !important; height: auto !important;
+                                     color: #000 !important; background: #fff !important; padding: 0 !important;}
+  .stMain * {color: #000 !important; opacity: 1 !important;}
+  .js-plotly-plot text {fill: #000 !important;}
+  figure, .js-plotly-plot, dl {break-inside: avoid;}
+  * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}
+}
+</style>"""
+PRESENTER = """<style>
+html {font-size: 21px !important;}
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"], h1 {display: none !important;}
+.block-container {padding: .5rem 1.2rem .5rem !important;}
+.al-quiet, .al-numbers, .al-tiny {font-size: .9rem !important; opacity: .9;}
+</style>"""
+
+
+def page(top: DeltaGenerator) -> None:
+    """The chosen step; what leads elsewhere stands in ``top`` beside the title."""
+    choices.restore()
+    choices.write()
+    state = st.session_state
+    st.html(STYLE + PRESENTER * state.present)
+    with top, st.container(horizontal=True, vertical_alignment="center", key="lesson-top"):
+        if state.present:
+            _turning()
+        st.toggle("Presenter view", key="present", help="Large type, no sidebar; Page up and Page down turn the "
+                                                        "steps.")
+        _to_compare()
+    if not state.present:
+        st.segmented_control("Step", list(lessons.STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
+                             on_change=_forget, label_visibility="collapsed")
+    for notice in choices.notices():
+        st.warning(f"The link could not be followed in full. {notice}")
+    step = Step({name: state[name] for name in lessons.SLIDERS}, DARK if frame.dark() else LIGHT,
+                17 if state.present else 13, 470 if state.present else 400, state.reveal)
+    drawn: dict[str, Callable[[Step], None]] = {
+        "idea": lesson_images.idea, "two variables": lesson_toys.two_variables,
+        "weight to pattern": lesson_toys.weight_to_pattern, "XOR": lesson_toys.xor, "bandwidth": lesson_toys.bandwidth,
+        "images": lesson_images.backgrounds}
+    try:
+        drawn[state.step](step)
+    except InputError as error:
+        st.error(str(error))
+
+
+def _turning() -> None:
+    """Previous and next step; a presenter's clicker sends Page up and Page down."""
+    steps = list(lessons.STEPS)
+    here = steps.index(st.session_state.step)
+
+    def go(to: int) -> None:
+        st.session_state.step = steps[to]
+        _forget()
+
+    st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(here - 1,), disabled=here == 0, shortcut="PageUp")
+    st.button("Next", icon=":material/chevron_right:", on_click=go, args=(here + 1,), disabled=here == len(steps) - 1,
+              shortcut="PageDown")
+    st.html(f"<b>{NAMES[steps[here]]}</b>, {here + 1} of {len(steps)}", width="content")
+
+
+def _forget() -> None:
+    st.session_state.reveal, st.session_state.guess = False, None
+
+
+def _to_compare() -> None:
+    """A button that opens Compare with the step's settings."""
+    state = st.session_state
+    if not st.button("The same in Compare", icon=":material/compare:", type="tertiary"):
+        return
+    spec, methods = lessons.comparison(state.step, {name: state[name] for name in lessons.SLIDERS})
+    for name in ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed", "image"):
+        state[name] = getattr(spec, name)
+    state.images, state.methods = "all images", list(methods)
+    for method, options in methods.items():
+        choices.set_method_options(method, options)
+    st.switch_page(frame.ROOT / "pages" / "compare.py")

@@ -1,0 +1,13 @@
+"""Methods: a card for every method, metric, data set and model, with a live example; and the words of the field."""
+
+from pages.components import frame
+
+frame.guard()
+
+import streamlit as st  # noqa: E402
+
+st.title("Methods", anchor=False)
+with frame.opening():
+    from pages.components import cards
+
+cards.page()
