@@ -65,8 +65,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--preset", default="maps", help="maps, examples, toy or regions (default maps)")
     _spec_flags(command)
     command.add_argument("--images", metavar="A:B", help="one row for each of the images A to B-1")
-    command.add_argument("--columns", metavar="A,B", help="image, truth and methods (default: those of Compare); "
-                         "--option then takes METHOD.NAME=VALUE")
+    command.add_argument("--columns", metavar="A,B", help="image, truth and methods; --option takes "
+                         "METHOD.NAME=VALUE. Between ; a column may hold options: A;B:NAME=VALUE,NAME=VALUE")
     command.add_argument("--below", metavar="A,B", help="below each map: metrics, largest (default emd,ime)")
     command.add_argument("--title", help="a line above the figure")
     for flag, text in (("--set", "a setting of the preset"), ("--layout", "width (column, page, slide), points, scale, palette, outline, dpi")):
@@ -283,10 +283,13 @@ def _new_figure(options: argparse.Namespace):
         method, _, option = name.partition(".")
         by_method.setdefault(method, {})[option] = value
     wanted = studio.preset(options.preset, base)
-    names = options.columns.split(",") if options.columns else [n for n, _ in wanted.columns]
-    changes["columns"] = tuple(studio.column(n, by_method.pop(n, {})) for n in names)
-    if by_method:
-        raise InputError(f"--option is for {', '.join(by_method)}, which is no column: {', '.join(names)}.")
+    if options.columns:
+        names = options.columns.split(";" if ";" in options.columns else ",")
+    else:
+        names = [n for n, _ in wanted.columns]
+    if unused := [m for m in by_method if m not in names]:
+        raise InputError(f"--option is for {', '.join(unused)}, which is no column: {', '.join(names)}.")
+    changes["columns"] = tuple(studio.read_column(n, by_method) for n in names)
     if options.below is not None:
         changes["below"] = tuple(options.below.split(",")) if options.below else ()
     changes["settings"] = tuple(pairs["set"].items())

@@ -16,6 +16,7 @@ import numpy as np
 
 from core import __version__, pipeline
 from core.figures import paper
+from core.figures import report as pages
 from core.regions.common import Progress, remembered
 from core.studio.kinds import Content
 from core.studio.spec import FIGURES, FigureSpec, restore
@@ -154,3 +155,19 @@ def table(figure: FigureSpec, ending: str) -> bytes:
     frame, packed = pd.DataFrame(content(figure).table), io.BytesIO()
     frame.to_csv(packed, index=False) if ending == "csv" else frame.to_parquet(packed, index=False)
     return packed.getvalue()
+
+
+def report(figure: FigureSpec, how: tuple[str, str]) -> bytes:
+    """A figure of maps as one html file; ``how`` are the commands and the Python that give its numbers."""
+    c, scale = content(figure), figure.layout.scale
+    columns = list(c.columns)
+    rows = [(c.rows[i] if c.rows else "", [
+        pages.Shown(title, p.values, p.kind, p.note or "; ".join(_line(*one) for one in p.lines),
+                    p.mask if figure.layout.outline else None) for title, p in zip(columns, row, strict=True)])
+        for i, row in enumerate(c.panels)]
+    texts = {"Rebuild it": f"# {PROGRAM} {__version__}\n{how[0]}", "In Python": how[1], "Settings": sidecar(figure)}
+    return pages.page(figure.title or "A comparison of explanations", c.caption, rows, c.table, texts, scale).encode()
+
+
+def _line(name: str, value: str | float) -> str:
+    return f"{name} {value if isinstance(value, str) else f'{value:.3f}'}".strip()

@@ -16,7 +16,7 @@ from core import pipeline
 from core.figures.style import SCALES
 from core.pipeline import DEFAULT_METHODS
 from core.regions import PARTNERS, SAMPLINGS
-from core.registry import DATASETS, METHODS, MODELS
+from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry
 from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
 FILTERS = {"all images": {}, "class 0": {"label": 0}, "class 1": {"label": 1},
@@ -49,7 +49,47 @@ def _flag(name: str, text: str) -> bool:
     return one_of(name, text, ("True", "False")) == "True"
 
 
+def _studio(name: str) -> Callable[[str, str], Any]:
+    """A reader for a list of rows or columns; core.studio is loaded when a link speaks of a figure, not before."""
+    def read(_: str, text: str) -> list[str]:
+        from core import studio
+
+        parts = [part for part in text.split(";") if part]
+        for part in parts:
+            studio.read_row(part, PLAIN) if name == "rows" else studio.read_column(part, {})
+        return parts
+    return read
+
+
+def _layout(name: str) -> Callable[[str, str], Any]:
+    def read(_: str, text: str) -> Any:
+        from core import studio
+
+        return getattr(studio.layout({name: text}), name)
+    return read
+
+
+def _title(name: str, text: str) -> str:
+    from core.figures import paper
+
+    return paper.checked(text)
+
+
+def _figure(name: str, text: str) -> str:
+    from core.studio import FIGURES
+
+    return FIGURES[text].name
+
+
+def _below(name: str, text: str) -> list[str]:
+    return [one_of(name, part, BELOW) for part in text.split(",") if part]
+
+
 PLAIN = Spec()
+BELOW = (*METRICS, "largest")
+SHARED = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed", "image")
+KINDS = ("maps", "examples", "toy", "regions")
+SEPARATORS = {"rows": ";", "columns": ";"}  # of lists whose parts may hold commas
 READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "dataset": (PLAIN.dataset, _choice(DATASETS)),
     "scenario": (PLAIN.scenario, _option(DATASETS, "xai-tris", "scenario")),
@@ -75,6 +115,18 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "region_view": (VIEWS[0], _choice(VIEWS)),
     "partner": (PARTNERS[0], _choice(PARTNERS)),
     "zoom": (6, _whole(0, 10)),
+    "figure": ("maps", _figure),
+    "rows": ([], _studio("rows")),
+    "columns": ([], _studio("columns")),
+    "below": (["emd", "ime"], _below),
+    "width": ("page", _layout("width")),
+    "points": (0.0, _layout("points")),
+    "palette": ("red-blue", _layout("palette")),
+    "dpi": (300, _layout("dpi")),
+    "file": ("pdf", _choice(("pdf", "svg", "png"))),
+    "title": ("", _title),
+    "row_titles": ("", _title),
+    "column_titles": ("", _title),
 }
 
 
@@ -117,9 +169,18 @@ def notices() -> list[str]:
 
 def spec() -> Spec:
     """The Spec of the chosen data, model and image; ``of_method`` adds a method."""
-    names = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed",
-             "image")
-    return Spec(**{name: st.session_state[name] for name in names})
+    return Spec(**{name: st.session_state[name] for name in SHARED})
+
+
+def address() -> dict[str, str]:
+    """What the address holds: every choice that is not the default."""
+    return _address(st.session_state[STATE])
+
+
+def changed(spec: Spec) -> dict[str, Any]:
+    """The Spec's options that differ from its method's own."""
+    plain = METHODS[spec.method].check({})
+    return {name: value for name, value in spec.options if value != plain[name]}
 
 
 def of_method(base: Spec, method: str) -> Spec:
@@ -132,13 +193,22 @@ def method_options(method: str) -> Mapping[str, Any]:
 
 
 def set_method_options(method: str, values: Mapping[str, Any]) -> None:
-    """Keeps those that differ from the method's defaults."""
-    defaults = METHODS[method].check({})
+    """Keeps those that differ from the defaults of the method, or of the kind of figure."""
+    defaults = _entry(method).check({})
     st.session_state[STATE][OPTIONS][method] = {n: v for n, v in values.items() if v != defaults[n]}
 
 
+def _entry(name: str) -> Entry:
+    """The method or the kind of figure whose options a link names."""
+    if name in METHODS or name not in KINDS:
+        return METHODS[name]
+    from core.studio import FIGURES
+
+    return FIGURES[name]
+
+
 def _address(kept: Mapping[str, Any]) -> dict[str, str]:
-    plain = {name: ",".join(value) if isinstance(value, list) else str(value)
+    plain = {name: SEPARATORS.get(name, ",").join(value) if isinstance(value, list) else str(value)
              for name, value in kept.items() if name in READERS and value != READERS[name][0]}
     options = {f"{method}.{name}": str(value) for method, values in kept[OPTIONS].items()
                for name, value in values.items()}
@@ -153,7 +223,7 @@ def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
         try:
             method, dot, option = name.partition(".")
             if dot:
-                entry = METHODS[method]
+                entry = _entry(method)
                 kept[OPTIONS].setdefault(method, {})[option] = entry.check({option: text})[option]
             elif name in READERS:
                 kept[name] = READERS[name][1](name, text)
