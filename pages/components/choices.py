@@ -7,8 +7,11 @@ by code (previous, next, nearest ready SNR), and it drops a bad value without a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
@@ -22,7 +25,7 @@ from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 FILTERS = {"all images": {}, "class 0": {"label": 0}, "class 1": {"label": 1},
            "correct": {"correct": True}, "wrong": {"correct": False}}
 SORTS = ("as chosen", "EMD", "IME", "Precision")
-CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
+CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds", "pin and compare", "through SNR")
 VIEWS = ("decision features", "same region, same answer", "map of regions", "along a line",
          "against other ways", "exact is not innocent")
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
@@ -85,11 +88,32 @@ def _below(name: str, text: str) -> list[str]:
     return [one_of(name, part, BELOW) for part in text.split(",") if part]
 
 
+def _pin(name: str, text: str) -> str:
+    read_spec(text)
+    return text
+
+
+def _views(name: str, text: str) -> list[str]:
+    return checked_views(text.split(SEPARATORS["views"]))
+
+
+def checked_views(texts: Sequence[str]) -> list[str]:
+    """Saved views ``name?address``, or InputError; what an address says is checked when it is followed."""
+    for text in texts:
+        view, mark, address = text.partition("?")
+        if not mark or not VIEW.fullmatch(view) or len(address) > LONGEST_VIEW:
+            raise InputError(f"A saved view is a short name, ? and an address, not {text[:40]!r}.")
+    if len(texts) > MOST_VIEWS:
+        raise InputError(f"At most {MOST_VIEWS} views can be saved, not {len(texts)}.")
+    return list({text.partition("?")[0]: text for text in texts}.values())
+
+
 PLAIN = Spec()
+VIEW, LONGEST_VIEW, MOST_VIEWS = re.compile(r"[\w .,()\-]{1,40}"), 2000, 12
 BELOW = (*METRICS, "largest")
 SHARED = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed", "image")
 KINDS = ("maps", "examples", "toy", "regions")
-SEPARATORS = {"rows": ";", "columns": ";"}  # of lists whose parts may hold commas
+SEPARATORS = {"rows": ";", "columns": ";", "views": "|"}  # of lists whose parts may hold commas
 READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "dataset": (PLAIN.dataset, _choice(DATASETS)),
     "scenario": (PLAIN.scenario, _option(DATASETS, "xai-tris", "scenario")),
@@ -127,6 +151,8 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "title": ("", _title),
     "row_titles": ("", _title),
     "column_titles": ("", _title),
+    "pin": ("", _pin),
+    "views": ([], _views),
 }
 
 
@@ -170,6 +196,20 @@ def notices() -> list[str]:
 def spec() -> Spec:
     """The Spec of the chosen data, model and image; ``of_method`` adds a method."""
     return Spec(**{name: st.session_state[name] for name in SHARED})
+
+
+def spec_text(spec: Spec) -> str:
+    """A Spec as a short text for a link; ``read_spec`` reads it."""
+    plain = {f.name: f.default for f in dataclasses.fields(Spec) if f.name != "options"}
+    fields = {n: getattr(spec, n) for n in plain if n == "method" or getattr(spec, n) != plain[n]}
+    return urlencode(fields | {f"{spec.method}.{n}": v for n, v in changed(spec).items()})
+
+
+def read_spec(text: str) -> Spec:
+    """The checked Spec a text means; InputError for a mistake in it."""
+    given = dict(parse_qsl(text))
+    options = {n.partition(".")[2]: v for n, v in given.items() if "." in n}
+    return pipeline.check(Spec.from_dict({n: v for n, v in given.items() if "." not in n} | {"options": options}))
 
 
 def address() -> dict[str, str]:

@@ -38,7 +38,7 @@ def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
             st.download_button(label, build, f"{name}.{ending}", mime, on_click="ignore", key=f"download.{ending}",
                                icon=":material/download:")
         share.popover(*share.of_maps([r.attribution.spec for r in done]))
-    st.page_link(ROOT / "pages" / "figure.py", label="Make a figure for a paper of it", icon=":material/frame_inspect:")
+    st.page_link(ROOT / "pages" / "figure.py", label="Open in the Figure studio", icon=":material/frame_inspect:")
 
 
 def file_name(spec: Spec) -> str:

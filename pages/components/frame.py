@@ -45,6 +45,7 @@ def run() -> None:
     })
     st.html(STYLE)
     st.logo(ROOT / "assets" / "logo.svg", size="large")
+    st.session_state["page"] = page.url_path or "compare"
     page.run()
     _settle()
 

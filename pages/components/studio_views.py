@@ -13,7 +13,7 @@ from core.figures.style import PALETTES, SCALES
 from core.registry import METHODS, METRICS
 from core.studio import FIGURES, FigureSpec
 from core.types import InputError, NotApplicable
-from pages.components import choices, controls, share
+from pages.components import choices, controls, share, views
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"
@@ -25,6 +25,7 @@ def page() -> None:
     choices.restore()
     top = st.container()
     controls.data_and_model()
+    saved = st.sidebar.container()
     sheet, settings = st.columns([5, 2], gap="large")
     try:
         with settings:
@@ -32,6 +33,7 @@ def page() -> None:
             _look()
             _restore()
         choices.write()
+        views.manage(saved)
         for notice in choices.notices():
             top.warning(f"The link could not be followed in full. {notice}")
         with sheet:

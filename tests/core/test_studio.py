@@ -270,7 +270,8 @@ def test_a_mangled_row_is_an_input_error(text, spec):
 
 
 def test_drawing_touches_no_global_state_of_matplotlib(python):
-    run = python("-c", "import sys, matplotlib; before = dict(matplotlib.rcParams); from core import studio; "
+    run = python("-c", "import sys, matplotlib; from core import studio; from core.figures.paper.files import SETTINGS; "
+                       "state = lambda: [str(matplotlib.rcParams[name]) for name in SETTINGS]; before = state(); "
                        "studio.draw(studio.preset('toy').replace(settings=(('samples', 50),)), 'pdf'); "
-                       "print('matplotlib.pyplot' in sys.modules, dict(matplotlib.rcParams) == before)")
+                       "print('matplotlib.pyplot' in sys.modules, state() == before)")
     assert run.stdout.strip() == "False True", run.stderr
