@@ -74,6 +74,21 @@ def parser() -> argparse.ArgumentParser:
         allowed = ", ".join(map(str, option.choices)) or f"{option.low:g} to {option.high:g}"
         command.add_argument(f"--{name.replace('_', '-')}", dest=name, help=f"{option.help} {allowed}; default {option.default}")
 
+    command = _command(commands, "figure", figure, "a figure for print, from a sidecar or from scratch")
+    command.add_argument("sidecar", nargs="?", type=Path, metavar="SIDECAR.json", help="rebuild this figure; flags "
+                         "that describe a figure do not count then")
+    command.add_argument("--to", type=Path, required=True, metavar="FILE", help="write it here, as its ending says: "
+                         "pdf, svg or png; a new figure's sidecar is written beside it")
+    command.add_argument("--preset", default="maps", help="maps, examples, toy or regions (default maps)")
+    _spec_flags(command)
+    command.add_argument("--images", metavar="A:B", help="one row for each of the images A to B-1")
+    command.add_argument("--columns", metavar="A,B", help="image, truth and methods; --option takes "
+                         "METHOD.NAME=VALUE. Between ; a column may hold options: A;B:NAME=VALUE,NAME=VALUE")
+    command.add_argument("--below", metavar="A,B", help="below each map: metrics, largest (default emd,ime)")
+    command.add_argument("--title", help="a line above the figure")
+    for flag, text in (("--set", "a setting of the preset"), ("--layout", "width (column, page, slide), points, scale, palette, outline, dpi")):
+        command.add_argument(flag, action="append", default=[], metavar="NAME=VALUE", help=f"{text}; may be given again")
+
     command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
                          "patternlocal, see tests/bench/requirements.txt")
@@ -107,12 +122,9 @@ def read_spec(options: argparse.Namespace) -> Spec:
     """The Spec the flags describe, checked."""
     given = {f.name: getattr(options, f.name) for f in dataclasses.fields(Spec)
              if getattr(options, f.name, None) is not None}
-    pairs = [text.partition("=") for text in options.option]
-    if bad := [name for name, equals, _ in pairs if not equals]:
-        raise InputError(f"--option takes NAME=VALUE, not {bad[0]!r}.")
     if "model" not in given:
         given["model"] = usual_model(given.get("dataset", Spec.dataset))
-    return pipeline.check(Spec(**{**_numbers(given), "options": {n: v for n, _, v in pairs}}))
+    return pipeline.check(Spec(**{**_numbers(given), "options": _pairs("option", options.option)}))
 
 
 def _numbers(given: dict[str, str]) -> dict[str, Any]:
@@ -127,11 +139,15 @@ def _numbers(given: dict[str, str]) -> dict[str, Any]:
     return result
 
 
-def read_images(options: argparse.Namespace, spec: Spec) -> list[int]:
-    first, colon, last = options.images.partition(":")
+def _range(text: str) -> tuple[int, int]:
+    first, colon, last = text.partition(":")
     if not (colon and first.isdecimal() and last.isdecimal()):
-        raise InputError(f"--images takes A:B with two whole numbers, not {options.images!r}.")
-    chosen = pipeline.choose(spec, int(first), int(last), correct=True if options.correct else None)
+        raise InputError(f"--images takes A:B with two whole numbers, not {text!r}.")
+    return int(first), int(last)
+
+
+def read_images(options: argparse.Namespace, spec: Spec) -> list[int]:
+    chosen = pipeline.choose(spec, *_range(options.images), correct=True if options.correct else None)
     if not chosen:
         raise InputError(f"None of the images {options.images} is classified correctly.")
     return chosen
@@ -264,6 +280,75 @@ def reproduce(options: argparse.Namespace) -> None:
     written = experiments.write(found, options.to)
     text = f"{len(written)} files in {options.to}: {', '.join(written)}"
     print(json.dumps(store.plain(found)) if options.json else text)
+
+
+def figure(options: argparse.Namespace) -> None:
+    import hashlib
+
+    from core import studio  # late: matplotlib is needed for no other command
+
+    ending = options.to.suffix.removeprefix(".")
+    notices: list[str] = []
+    if options.sidecar:
+        found = studio.read_file(options.sidecar)
+        notices += found.notices
+        wanted = found.figure
+    else:
+        wanted = _new_figure(options)
+    for notice in notices:
+        print(notice, file=sys.stderr)
+    data = studio.draw(wanted, ending, progress=progress)
+    if options.sidecar:
+        changed = studio.differences(found, {ending: data})
+        notices += changed
+        for notice in changed:
+            print(notice, file=sys.stderr)
+    files = {options.to: data}
+    if not options.sidecar:
+        files[options.to.with_suffix(".json")] = studio.sidecar(wanted, endings=(ending,)).encode()
+    for path, content in files.items():
+        try:
+            store.write(path, content)
+        except OSError as error:
+            raise InputError(f"{path} could not be written: {error.strerror or error}.") from None
+    caption = studio.content(wanted).caption
+    print(json.dumps({"files": [str(p) for p in files], "sha256": hashlib.sha256(data).hexdigest(), "caption": caption,
+                      "notices": notices}) if options.json else caption)
+
+
+def _new_figure(options: argparse.Namespace):
+    """The figure the flags describe: a preset with what was asked to be different."""
+    from core import studio
+
+    pairs = {flag: _pairs(flag, getattr(options, flag)) for flag in ("option", "set", "layout")}
+    base = read_spec(argparse.Namespace(**{**vars(options), "option": [], "method": None}))
+    changes: dict[str, Any] = {}
+    if options.images:
+        first, last = _range(options.images)
+        changes["rows"] = tuple(base.replace(image=i) for i in pipeline.choose(base, first, last))
+    by_method: dict[str, dict[str, str]] = {}
+    for name, value in pairs["option"].items():
+        method, _, option = name.partition(".")
+        by_method.setdefault(method, {})[option] = value
+    wanted = studio.preset(options.preset, base)
+    if options.columns:
+        names = options.columns.split(";" if ";" in options.columns else ",")
+    else:
+        names = [n for n, _ in wanted.columns]
+    if unused := [m for m in by_method if m not in names]:
+        raise InputError(f"--option is for {', '.join(unused)}, which is no column: {', '.join(names)}.")
+    changes["columns"] = tuple(studio.read_column(n, by_method) for n in names)
+    if options.below is not None:
+        changes["below"] = tuple(options.below.split(",")) if options.below else ()
+    changes["settings"] = tuple(pairs["set"].items())
+    changes["layout"] = studio.layout(pairs["layout"])
+    return wanted.replace(**changes, title=options.title or "")
+
+
+def _pairs(flag: str, texts: list[str]) -> dict[str, str]:
+    if bad := [text for text in texts if "=" not in text]:
+        raise InputError(f"--{flag} takes NAME=VALUE, not {bad[0]!r}.")
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
 def bench(options: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,12 @@ _BERLIN = ("#9eb0ff", "#62a6e0", "#3280a6", "#20526a", "#112732", "#0e1117",
 _CIVIDIS = ("#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78",
             "#948e77", "#aea371", "#c8b866", "#e5cf52", "#fee838")
 _GREYS = ("#000000", "#808080", "#ffffff")
+# ColorBrewer PuOr and Purples.
+_PURPLE_ORANGE = ("#2d004b", "#532687", "#8073ac", "#b1aad1", "#d8daeb", "#ffffff",
+                  "#fee0b6", "#fcb761", "#e08214", "#b25706", "#7f3b08")
+_PURPLES = ("#ffffff", "#efedf5", "#dadaeb", "#bcbddc", "#9e9ac8", "#807dba", "#6a51a3", "#54278f", "#3f007d")
+LEVELS = 255  # odd, so that zero has a colour of its own
+MISSING = "#d9d9d9"
 
 SCALES = {
     "panel": "scaled per panel: each map divided by its largest value",
@@ -40,6 +47,39 @@ class Theme:
 
 LIGHT = Theme(_RED_BLUE, "#0a8f4e", "#31333f", "#ffffff")
 DARK = Theme(_BERLIN, "#3fe08f", "#fafafa", "#0e1117")
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours for print: ``signed`` from against to for, ``magnitude`` from nothing to most.
+
+    All can be told apart by colour-blind readers; ``grey`` says whether a grey print still tells the signs.
+    """
+
+    label: str
+    signed: tuple[str, ...]
+    magnitude: tuple[str, ...]
+    grey: bool
+    outline: str = "#0a8f4e"
+
+
+PALETTES = {
+    "red-blue": Palette("Red for, blue against", _RED_BLUE, _CIVIDIS, False),
+    "purple-orange": Palette("Orange for, purple against", _PURPLE_ORANGE, _PURPLES, False),
+    "cividis": Palette("Yellow for, blue against (grey print keeps signs)", _CIVIDIS, _CIVIDIS, True, "#c2185b"),
+    "greys": Palette("White for, black against (grey print keeps signs)", _GREYS, ("#ffffff", "#000000"), True,
+                     "#c2185b"),
+}
+
+
+def coloured(values: np.ndarray, low: float, high: float, colours: Sequence[str]) -> np.ndarray:
+    """Values (h,w) as colours ``(h,w,3)`` uint8: the first colour at low, the last at high, NaN light grey."""
+    stops = np.array([[int(c[i:i + 2], 16) for i in (1, 3, 5)] for c in (*colours, MISSING)], float)
+    levels = np.linspace(0, len(colours) - 1, LEVELS)
+    table = np.stack([np.interp(levels, np.arange(len(colours)), channel) for channel in stops[:-1].T], -1)
+    table = np.concatenate([table, stops[-1:]]).round().astype(np.uint8)
+    share = (np.asarray(values, np.float64) - low) / ((high - low) or 1.0)
+    return table[np.where(np.isnan(share), LEVELS, np.clip(share, 0, 1) * (LEVELS - 1)).round().astype(int)]
 
 
 def limits(maps: list[np.ndarray], scale: str) -> list[float]:

@@ -7,8 +7,11 @@ by code (previous, next, nearest ready SNR), and it drops a bad value without a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
@@ -16,12 +19,12 @@ from core import lessons, pipeline
 from core.figures.style import SCALES
 from core.pipeline import DEFAULT_METHODS
 from core.regions import PARTNERS, SAMPLINGS
-from core.registry import DATASETS, FIELDS, METHODS, MODELS, OF_DATA, models_for, usual_model
+from core.registry import DATASETS, FIELDS, METHODS, METRICS, MODELS, OF_DATA, Entry, models_for, usual_model
 from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
 ALL_IMAGES = "all images"
 SORTS = ("as chosen", "EMD", "IME", "Precision")
-CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds")
+CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds", "pin and compare", "through SNR")
 VIEWS = ("decision features", "same region", "map of regions", "along a line", "other ways", "pixels taken away",
          "exact is not innocent")
 PICTURED = ("maps", "curve")
@@ -61,7 +64,68 @@ def filters(dataset: str) -> dict[str, dict[str, Any]]:
     return {ALL_IMAGES: {}, **classes, "correct": {"correct": True}, "wrong": {"correct": False}}
 
 
+def _studio(name: str) -> Callable[[str, str], Any]:
+    """A reader for a list of rows or columns; core.studio is loaded when a link speaks of a figure, not before."""
+    def read(_: str, text: str) -> list[str]:
+        from core import studio
+
+        parts = [part for part in text.split(";") if part]
+        for part in parts:
+            studio.read_row(part, PLAIN) if name == "rows" else studio.read_column(part, {})
+        return parts
+    return read
+
+
+def _layout(name: str) -> Callable[[str, str], Any]:
+    def read(_: str, text: str) -> Any:
+        from core import studio
+
+        return getattr(studio.layout({name: text}), name)
+    return read
+
+
+def _title(name: str, text: str) -> str:
+    from core.figures import paper
+
+    return paper.checked(text)
+
+
+def _figure(name: str, text: str) -> str:
+    from core.studio import FIGURES
+
+    return FIGURES[text].name
+
+
+def _below(name: str, text: str) -> list[str]:
+    return [one_of(name, part, BELOW) for part in text.split(",") if part]
+
+
+def _pin(name: str, text: str) -> str:
+    read_spec(text)
+    return text
+
+
+def _views(name: str, text: str) -> list[str]:
+    return checked_views(text.split(SEPARATORS["views"]))
+
+
+def checked_views(texts: Sequence[str]) -> list[str]:
+    """Saved views ``name?address``, or InputError; what an address says is checked when it is followed."""
+    for text in texts:
+        view, mark, address = text.partition("?")
+        if not mark or not VIEW.fullmatch(view) or len(address) > LONGEST_VIEW:
+            raise InputError(f"A saved view is a short name, ? and an address, not {text[:40]!r}.")
+    if len(texts) > MOST_VIEWS:
+        raise InputError(f"At most {MOST_VIEWS} views can be saved, not {len(texts)}.")
+    return list({text.partition("?")[0]: text for text in texts}.values())
+
+
 PLAIN = Spec()
+VIEW, LONGEST_VIEW, MOST_VIEWS = re.compile(r"[\w .,()\-]{1,40}"), 2000, 12
+BELOW = (*METRICS, "largest")
+SHARED = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed", "image")
+KINDS = ("maps", "examples", "toy", "regions")
+SEPARATORS = {"rows": ";", "columns": ";", "views": "|"}  # of lists whose parts may hold commas
 READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "dataset": (PLAIN.dataset, _choice(DATASETS)),
     "scenario": (PLAIN.scenario, _option(DATASETS, "xai-tris", "scenario")),
@@ -94,6 +158,20 @@ READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
     "pictured": (PICTURED[0], _choice(PICTURED)),
     "family": (FAMILIES[0], _choice(FAMILIES)),
     **{name: (option.default, _slider(name)) for name, option in lessons.SLIDERS.items()},
+    "figure": ("maps", _figure),
+    "rows": ([], _studio("rows")),
+    "columns": ([], _studio("columns")),
+    "below": (["emd", "ime"], _below),
+    "width": ("page", _layout("width")),
+    "points": (0.0, _layout("points")),
+    "palette": ("red-blue", _layout("palette")),
+    "dpi": (300, _layout("dpi")),
+    "file": ("pdf", _choice(("pdf", "svg", "png"))),
+    "title": ("", _title),
+    "row_titles": ("", _title),
+    "column_titles": ("", _title),
+    "pin": ("", _pin),
+    "views": ([], _views),
 }
 
 
@@ -148,9 +226,32 @@ def notices() -> list[str]:
 
 def spec() -> Spec:
     """The Spec of the chosen data, model and image; ``of_method`` adds a method."""
-    names = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed",
-             "image")
-    return Spec(**{name: st.session_state[name] for name in names})
+    return Spec(**{name: st.session_state[name] for name in SHARED})
+
+
+def spec_text(spec: Spec) -> str:
+    """A Spec as a short text for a link; ``read_spec`` reads it."""
+    plain = {f.name: f.default for f in dataclasses.fields(Spec) if f.name != "options"}
+    fields = {n: getattr(spec, n) for n in plain if n == "method" or getattr(spec, n) != plain[n]}
+    return urlencode(fields | {f"{spec.method}.{n}": v for n, v in changed(spec).items()})
+
+
+def read_spec(text: str) -> Spec:
+    """The checked Spec a text means; InputError for a mistake in it."""
+    given = dict(parse_qsl(text))
+    options = {n.partition(".")[2]: v for n, v in given.items() if "." in n}
+    return pipeline.check(Spec.from_dict({n: v for n, v in given.items() if "." not in n} | {"options": options}))
+
+
+def address() -> dict[str, str]:
+    """What the address holds: every choice that is not the default."""
+    return _address(st.session_state[STATE])
+
+
+def changed(spec: Spec) -> dict[str, Any]:
+    """The Spec's options that differ from its method's own."""
+    plain = METHODS[spec.method].check({})
+    return {name: value for name, value in spec.options if value != plain[name]}
 
 
 def of_method(base: Spec, method: str) -> Spec:
@@ -163,14 +264,23 @@ def method_options(method: str) -> Mapping[str, Any]:
 
 
 def set_method_options(method: str, values: Mapping[str, Any]) -> None:
-    """Keeps those that differ from the method's defaults."""
-    defaults = METHODS[method].check({})
+    """Keeps those that differ from the defaults of the method, or of the kind of figure."""
+    defaults = _entry(method).check({})
     st.session_state[STATE][OPTIONS][method] = {n: v for n, v in values.items() if v != defaults[n]}
+
+
+def _entry(name: str) -> Entry:
+    """The method or the kind of figure whose options a link names."""
+    if name in METHODS or name not in KINDS:
+        return METHODS[name]
+    from core.studio import FIGURES
+
+    return FIGURES[name]
 
 
 def _address(kept: Mapping[str, Any]) -> dict[str, str]:
     has = {FIELDS.get(option.name, option.name) for option in DATASETS[kept["dataset"]].options}
-    plain = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in kept.items()
+    plain = {name: SEPARATORS.get(name, ",").join(value) if isinstance(value, list) else str(value) for name, value in kept.items()
              if name in READERS and value != READERS[name][0] and (name in has or name not in OF_DATA)}
     options = {f"{method}.{name}": str(value) for method, values in kept[OPTIONS].items()
                for name, value in values.items()}
@@ -185,7 +295,7 @@ def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
         try:
             method, dot, option = name.partition(".")
             if dot:
-                entry = METHODS[method]
+                entry = _entry(method)
                 kept[OPTIONS].setdefault(method, {})[option] = entry.check({option: text})[option]
             elif name in READERS:
                 kept[name] = READERS[name][1](name, text)

@@ -11,7 +11,7 @@ from core import pipeline
 from core.figures import screen
 from core.registry import METHODS, METRICS
 from core.types import NotApplicable, Spec, Steps
-from pages.components import choices, jobs
+from pages.components import choices, jobs, morph, pinned
 from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
 
 SEEDS = 5
@@ -26,6 +26,10 @@ def look(found: Sequence[Result], view: View) -> None:
         _one_pixel(drawn)
     elif st.session_state.closer == "how PatternLocal works":
         _pattern_steps(drawn[0].attribution.spec, view)
+    elif st.session_state.closer == "pin and compare":
+        pinned.look(drawn, choices.spec(), view)
+    elif st.session_state.closer == "through SNR":
+        morph.look(choices.spec(), [r.method for r in drawn], view)
     else:
         _spread(drawn, view)
 

@@ -1,8 +1,10 @@
-"""Everything on Compare can be taken away; a file is built only when asked for."""
+"""Everything on Compare can be taken away; a file is built only when asked for.
+
+Figures and reports come from core.studio and core.report, loaded when asked for: matplotlib is needed for nothing else here.
+"""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -14,21 +16,29 @@ import streamlit as st
 from core import pipeline
 from core.registry import METRICS
 from core.types import Spec
+from pages.components import share
+from pages.components.frame import ROOT
 from pages.components.panels import Result
 
 
 def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
-    """Four files: picture, arrays, scores, settings."""
+    """The figure, arrays, tables, a report and the settings; and the screen as a link, a command or Python."""
     done = [r for r in results if r.attribution]
     name = file_name(done[0].attribution.spec)
+    files = {
+        "Figure (PNG)": ("png", "image/png", lambda: picture(done, scale, outline, "png")),
+        "Figure (PDF)": ("pdf", "application/pdf", lambda: picture(done, scale, outline, "pdf")),
+        "Maps (npz)": ("npz", "application/octet-stream", lambda: arrays(done)),
+        "Scores (csv)": ("csv", "text/csv", lambda: table(done, "csv")),
+        "Scores (parquet)": ("parquet", "application/octet-stream", lambda: table(done, "parquet")),
+        "Settings (json)": ("json", "application/json", lambda: settings(done)),
+        "Report (html)": ("html", "text/html", lambda: report(done, scale, outline))}
     with st.container(horizontal=True, gap="small"):
-        for label, ending, mime, build in (
-                ("Figure (PNG)", "png", "image/png", lambda: picture(done, scale, outline)),
-                ("Maps (npz)", "npz", "application/octet-stream", lambda: arrays(done)),
-                ("Scores (csv)", "csv", "text/csv", lambda: table(done)),
-                ("Settings (json)", "json", "application/json", lambda: settings(done))):
+        for label, (ending, mime, build) in files.items():
             st.download_button(label, build, f"{name}.{ending}", mime, on_click="ignore", key=f"download.{ending}",
                                icon=":material/download:")
+        share.popover(*share.of_maps([r.attribution.spec for r in done]))
+    st.page_link(ROOT / "pages" / "figure.py", label="Open in the Figure studio", icon=":material/frame_inspect:")
 
 
 def file_name(spec: Spec) -> str:
@@ -53,34 +63,43 @@ def scored(result: Result):
     return known if known and set(known.values) == set(METRICS) else pipeline.score(result.attribution)
 
 
-def picture(results: Sequence[Result], scale: str, outline: bool) -> bytes:
-    from core.figures import paper  # late: matplotlib is needed for nothing else on this page
+def figure(results: Sequence[Result], scale: str, outline: bool):
+    """The FigureSpec of what is on screen."""
+    from core import studio
+    from core.figures.paper import Layout
 
-    captions = []
-    for r in results:
-        score = scored(r)
-        captions.append("  ".join(f"{METRICS[n].label} {score[n]:.3f}" for n in ("emd", "ime")
-                                  if not math.isnan(score[n])) or "undefined: empty map")
-    spec = results[0].attribution.spec
-    title = f"{pipeline.models.name_of(spec)}, {spec.model}, test image {spec.image}"
-    return paper.png(paper.comparison([r.attribution for r in results], [r.label for r in results], captions,
-                                      scale=scale, title=title, with_outline=outline))
+    specs = [r.attribution.spec for r in results]
+    return studio.FigureSpec(rows=(specs[0],), columns=(("image", ()), ("truth", ()), *((s.method, s.options) for s in specs)),
+                             layout=Layout(scale=scale, outline=outline))
+
+
+def picture(results: Sequence[Result], scale: str, outline: bool, ending: str) -> bytes:
+    from core import studio
+
+    return studio.draw(figure(results, scale, outline), ending)
+
+
+def report(results: Sequence[Result], scale: str, outline: bool) -> bytes:
+    from core import studio
+
+    return studio.report(figure(results, scale, outline), share.of_maps([r.attribution.spec for r in results]))
 
 
 def arrays(results: Sequence[Result]) -> bytes:
     first = results[0].attribution
     file = io.BytesIO()
     np.savez_compressed(file, image=first.image, mask=first.mask, spec=np.array(settings(results)),
+                        scores=np.array(json.dumps(rows(results))),
                         **{f"map_{r.method}": r.attribution.values for r in results})
     return file.getvalue()
 
 
-def table(results: Sequence[Result]) -> str:
-    file = io.StringIO()
-    content = rows(results)
-    writer = csv.DictWriter(file, content[0])
-    writer.writeheader()
-    writer.writerows(content)
+def table(results: Sequence[Result], ending: str) -> bytes:
+    """The scores, one row a method, as ``csv`` or ``parquet``."""
+    import pandas as pd
+
+    frame, file = pd.DataFrame(rows(results)), io.BytesIO()
+    frame.to_csv(file, index=False) if ending == "csv" else frame.to_parquet(file, index=False)
     return file.getvalue()
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import pipeline
 from core.types import InputError, NotApplicable, Spec
-from pages.components import choices, controls, jobs
+from pages.components import choices, controls, jobs, views
 
 
 def run(bar: Callable[[], None], show: Callable[[Spec], None]) -> None:
@@ -19,12 +19,14 @@ def run(bar: Callable[[], None], show: Callable[[Spec], None]) -> None:
     choices.restore()
     top = st.container()
     controls.data_and_model()
+    saved = st.sidebar.container()
     spec = choices.spec()
     try:
         ready = pipeline.has_model(spec)
         image = controls.image_bar(spec) if ready else None
         bar()
         choices.write()
+        views.manage(saved)
         for notice in choices.notices():
             top.warning(f"The link could not be followed in full. {notice}")
         if not ready:

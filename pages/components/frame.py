@@ -26,6 +26,9 @@ h1 {font-size: 1.6rem !important; padding: 0 0 .2rem !important;}
 .al-scores .al-best {font-weight: 600;}
 .al-quiet {opacity: .7; font-size: .8rem; line-height: 1.35;}
 .al-title {font-weight: 600; line-height: 1.75rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
+.al-sheet {background: #fff; padding: .8rem; border: 1px solid rgba(128,128,128,.25); border-radius: .4rem;
+           overflow-x: auto;}
+.al-sheet img {max-width: 100%; display: block; margin: auto;}
 .al-ramp {height: .55rem; width: 9rem; border-radius: 2px; display: inline-block; vertical-align: middle;
           margin: 0 .4rem; border: 1px solid rgba(128,128,128,.35);}
 </style>"""
@@ -40,9 +43,11 @@ def run() -> None:
                     st.Page(ROOT / "pages" / "regions.py", title="Regions", icon=":material/grid_view:")],
         "Teach": [st.Page(ROOT / "pages" / "suppressors.py", title="Suppressors", icon=":material/school:"),
                   st.Page(ROOT / "pages" / "methods.py", title="Methods", icon=":material/menu_book:")],
+        "Publish": [st.Page(ROOT / "pages" / "figure.py", title="Figure studio", icon=":material/frame_inspect:")],
     })
     st.html(STYLE)
     st.logo(ROOT / "assets" / "logo.svg", size="large")
+    st.session_state["page"] = page.url_path or "compare"
     page.run()
     _settle()
 

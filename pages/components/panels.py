@@ -168,6 +168,32 @@ def say(text: str) -> None:
     st.html(f"<div class='al-quiet'>{text}</div>")
 
 
+def small(results: Sequence[Result], view: View, key: str) -> None:
+    """Image and maps in a row with their scores, without options or remarks: a picture that may change every second."""
+    drawn = [r for r in results if r.attribution]
+    if not drawn:
+        st.info("No map to show.")
+        return
+    first, ranks = drawn[0].attribution, ranked(drawn)
+    with st.container(horizontal=True, gap="small"):
+        with st.container(width=WIDTH, gap="xsmall"):
+            title("Image")
+            peak = float(np.abs(first.image).max()) or 1.0
+            chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True,
+                                 mask=first.mask if view.outline else None), f"{key}.image",
+                  f"Test image {first.spec.image} at SNR {first.spec.snr:g}.")
+            st.html(f"<div class='al-scores'>Label {first.label}, predicted {first.predicted}</div>")
+        for r in drawn:
+            values = r.attribution.values / (float(np.abs(r.attribution.values).max()) or 1.0)
+            colours = view.theme.signed if r.attribution.signed else view.theme.magnitude
+            with st.container(width=WIDTH, gap="xsmall"):
+                title(r.label)
+                chart(screen.heatmap(values, 1.0, colours, view.theme, signed=r.attribution.signed,
+                                     mask=r.attribution.mask if view.outline else None), f"{key}.{r.method}",
+                      f"{r.label} map at SNR {first.spec.snr:g}.")
+                st.html(score_lines(r, ranks))
+
+
 def _remarks(result: Result, limit: float, view: View) -> None:
     """The map's own size, and what a reader must know of it."""
     a = result.attribution

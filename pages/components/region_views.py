@@ -13,7 +13,7 @@ from core import pipeline, regions
 from core.figures import screen
 from core.registry import DATASETS, METHODS
 from core.types import NotApplicable, Spec
-from pages.components import choices, comparison, frame
+from pages.components import choices, comparison, frame, share
 from pages.components.panels import WIDTH, Result, View, chart, percent, photograph, say, signed, title
 
 FEW = 600  # regions up to which their borders are drawn
@@ -31,6 +31,7 @@ def page(spec: Spec) -> None:
     """The chosen view of one image."""
     views = _decision, _consistency, _map, _line, _errors, _removals, _innocent
     dict(zip(choices.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
+    share.popover(*share.of_maps([choices.of_method(spec, "openapi")]))
 
 
 def _sentence(text: str) -> str:

@@ -1,13 +1,9 @@
-import dataclasses
-import io
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.image import imread
 
 from core import InputError, pipeline
-from core.figures import paper, screen
+from core.figures import screen
 from core.figures.style import DARK, LIGHT, SCALES, limits, outline, shown
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -130,90 +126,7 @@ def test_hover_numbers_belong_to_their_pixel():
     assert "a: %{customdata[0]" in trace.hovertemplate and "b: %{customdata[1]" in trace.hovertemplate
 
 
-# On paper -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def attribution(spec):
-    found = pipeline.explain(spec)
-    return dataclasses.replace(found, values=one_hot(), image=one_hot().astype(np.float32),
-                               mask=one_hot().astype(bool))
-
-
-def panels(figure):
-    """The picture of each panel (rows, columns, 3), cut out of the PNG file."""
-    picture = imread(io.BytesIO(paper.png(figure)))[..., :3]
-    cuts = []
-    for axis in figure.axes:
-        box = axis.get_window_extent()
-        height = len(picture)
-        cuts.append(picture[round(height - box.y1):round(height - box.y0), round(box.x0):round(box.x1)])
-    return cuts
-
-
-def pixel(panel, row, column, edge=8):
-    """The colour in the middle of one image pixel."""
-    return panel[int((row + 0.5) * len(panel) / edge), int((column + 0.5) * panel.shape[1] / edge)]
-
-
-def test_row_0_is_on_top_left_in_every_panel_of_the_file(attribution):
-    figure = paper.comparison([attribution] * 2, ["a", "b"], ["", ""])
-    image, mask, *maps = panels(figure)
-    assert len(maps) == 2
-    np.testing.assert_allclose(pixel(image, 0, 0), to_rgb(LIGHT.image[-1]), atol=0.02)
-    np.testing.assert_allclose(pixel(mask, 0, 0), to_rgb(LIGHT.outline), atol=0.02)
-    for panel in maps:
-        np.testing.assert_allclose(pixel(panel, 0, 0), to_rgb(LIGHT.signed[-1]), atol=0.02)
-        for corner in ((0, 7), (7, 0), (7, 7)):
-            np.testing.assert_allclose(pixel(panel, *corner), to_rgb(LIGHT.background), atol=0.02)
-
-
-@pytest.mark.parametrize("low, high", RANGES)
-@pytest.mark.parametrize("scale", SCALES)
-def test_zero_is_white_on_paper_in_every_signed_map(attribution, low, high, scale):
-    values = np.full((8, 8), float(high))
-    values[0, 0], values[7, 7] = low, 0
-    changed = dataclasses.replace(attribution, values=values)
-    panel = panels(paper.comparison([changed], ["a"], [""], scale=scale))[2]
-    np.testing.assert_allclose(pixel(panel, 7, 7), (1, 1, 1), atol=0.02)
-    place, end = ((0, 0), 0) if low + high < 0 else ((4, 4), -1)
-    np.testing.assert_allclose(pixel(panel, *place), to_rgb(LIGHT.signed[end]), atol=0.02)
-
-
-def test_the_input_is_shown_with_both_signs(attribution):
-    image = np.zeros((8, 8), np.float32)
-    image[0, 0], image[7, 7] = -2, 2
-    changed = dataclasses.replace(attribution, image=image)
-    panel = panels(paper.comparison([changed], ["a"], [""], with_outline=False))[0]
-    black, grey, white = LIGHT.image
-    for place, colour in (((0, 0), black), ((3, 3), grey), ((7, 7), white)):
-        np.testing.assert_allclose(pixel(panel, *place), to_rgb(colour), atol=0.02)
-
-
-def test_a_shared_scale_shows_the_weak_map_pale_and_says_so(attribution):
-    weak = dataclasses.replace(attribution, values=0.01 * attribution.values)
-    for scale in SCALES:
-        figure = paper.comparison([attribution, weak], ["a", "b"], ["", ""], scale=scale)
-        assert any(SCALES[scale] in text.get_text() for text in figure.texts)
-        paleness = pixel(panels(figure)[3], 0, 0).min()
-        assert paleness > 0.9 if scale == "shared" else paleness < 0.2
-
-
-def test_every_pixel_of_the_file_has_one_crisp_colour(attribution):
-    board = dataclasses.replace(attribution, values=1.0 - np.indices((8, 8)).sum(0) % 2)
-    panel = panels(paper.comparison([board], ["a"], [""], with_outline=False))[2]
-    inner = panel[4:-4, 4:-4].reshape(-1, 3)
-    ends = np.array([to_rgb(LIGHT.signed[-1]), to_rgb(LIGHT.background)])
-    assert (np.abs(inner[:, None] - ends).max(2).min(1) < 0.02).mean() > 0.98
-
-
-def test_labels_and_captions_stand_on_the_figure(attribution):
-    figure = paper.comparison([attribution], ["My method"], ["EMD 0.123"], title="a title")
-    assert figure.axes[2].get_title() == "My method" and figure.axes[2].get_xlabel() == "EMD 0.123"
-    assert "1 pixels" in figure.axes[1].get_xlabel() or "1 pixel" in figure.axes[1].get_xlabel()
-
-
 def test_figures_keep_no_global_state(python):
-    run = python("-c", "import sys; from core.figures import paper, screen, style; "
+    run = python("-c", "import sys; from core.figures import screen, style; "
                        "print([m for m in ('matplotlib.pyplot', 'streamlit') if m in sys.modules])")
     assert run.stdout.strip() == "[]", run.stdout + run.stderr

@@ -1,0 +1,75 @@
+"""How a figure for print is laid out: its width, type, scale and colours. Its content is another matter."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.figures.style import PALETTES, SCALES, Palette
+from core.types import InputError, number, one_of, whole_number
+
+
+@dataclass(frozen=True)
+class Width:
+    """``inches`` wide, at most ``height`` inches high, with type of ``points``."""
+
+    label: str
+    inches: float
+    height: float
+    points: float
+
+
+WIDTHS = {"column": Width("One column, 3.25 in", 3.25, 9.0, 7), "page": Width("Two columns, 6.75 in", 6.75, 9.0, 7),
+          "slide": Width("Slide, 13.33 in", 13.33, 7.5, 16)}
+SMALLEST, LARGEST = 4.0, 32.0  # points
+
+
+@dataclass(frozen=True)
+class Layout:
+    """``width`` one of WIDTHS; ``points`` of all text (0: as usual for the width); ``scale`` as in style.SCALES;
+    ``palette`` one of style.PALETTES; ``outline`` of the important pixels; ``dpi`` of a PNG."""
+
+    width: str = "page"
+    points: float = 0
+    scale: str = "panel"
+    palette: str = "red-blue"
+    outline: bool = True
+    dpi: int = 300
+
+    def __post_init__(self) -> None:
+        one_of("width", self.width, WIDTHS)
+        one_of("scale", self.scale, SCALES)
+        one_of("palette", self.palette, PALETTES)
+        one_of("outline", self.outline, (True, False))
+        object.__setattr__(self, "outline", bool(self.outline))
+        object.__setattr__(self, "dpi", whole_number("dpi", self.dpi, 50, 1200))
+        object.__setattr__(self, "points", number("points", self.points))
+        if self.points and not SMALLEST <= self.points <= LARGEST:
+            raise InputError(f"points must be 0 or lie between {SMALLEST:g} and {LARGEST:g}, not {self.points:g}.")
+
+    @property
+    def page(self) -> Width:
+        return WIDTHS[self.width]
+
+    @property
+    def type_size(self) -> float:
+        """Points of all text on the figure."""
+        return self.points or self.page.points
+
+    @property
+    def colours(self) -> Palette:
+        return PALETTES[self.palette]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Layout:
+        """A Layout from plain values; unknown names are an InputError."""
+        known = [f.name for f in dataclasses.fields(cls)]
+        if unknown := sorted(set(values) - set(known)):
+            raise InputError(f"A layout has no field {', '.join(map(repr, unknown))}. Its fields: {', '.join(known)}.")
+        return cls(**values)

@@ -1,0 +1,62 @@
+"""Text for print: how wide it is, how it breaks into lines, and which characters the font has."""
+
+from __future__ import annotations
+
+import functools
+
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from core.types import InputError
+
+FAMILY = "DejaVu Sans"  # comes with matplotlib, so that a figure looks the same everywhere
+LONGEST = 300  # characters
+SPACING = 1.25  # lines of text, in type sizes
+
+
+def font(points: float) -> FontProperties:
+    """The figure's font at a size."""
+    return FontProperties(family=FAMILY, size=points)
+
+
+@functools.lru_cache(maxsize=4096)
+def width(text: str, points: float) -> float:
+    """Inches a line of text takes."""
+    return text_to_path.get_text_width_height_descent(text, font(points), False)[0] / 72 if text else 0.0
+
+
+def wrap(text: str, room: float, points: float) -> list[str]:
+    """Lines no wider than ``room`` inches; a word that is wider is broken."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width(f"{lines[-1]} {word}", points) <= room:
+            lines[-1] += f" {word}"
+            continue
+        while width(word, points) > room and len(word) > 1:
+            cut = next((i for i in range(len(word) - 1, 1, -1) if width(word[:i], points) <= room), 1)
+            lines.append(word[:cut])
+            word = word[cut:]
+        lines.append(word)
+    return lines
+
+
+def fits(text: str, room: float, points: float, most: int) -> bool:
+    """Whether text goes into ``most`` lines without breaking a word."""
+    return len(wrap(text, room, points)) <= most and all(width(w, points) <= room for w in text.split())
+
+
+def checked(text: str) -> str:
+    """``text`` in one line if the font has all its characters; InputError names one that it has not."""
+    text = " ".join(str(text).split())
+    if len(text) > LONGEST:
+        raise InputError(f"A text on a figure has at most {LONGEST} characters, not {len(text)}.")
+    if missing := sorted({c for c in text if ord(c) not in _characters()}):
+        raise InputError(f"The figure's font, {FAMILY}, has no character {missing[0]!r}. Write it another way.")
+    return text
+
+
+@functools.cache
+def _characters() -> frozenset[int]:
+    from matplotlib import font_manager, ft2font
+
+    return frozenset(ft2font.FT2Font(font_manager.findfont(font(7))).get_charmap())

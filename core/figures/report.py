@@ -1,0 +1,85 @@
+"""A comparison as one html file that needs nothing else: maps to hover over, scores, settings, how to rebuild it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from plotly.io import to_html
+from plotly.offline import get_plotlyjs
+
+from core.figures import screen
+from core.figures.style import LIGHT, SCALES, limits, shown
+
+WIDTH = 260  # pixels of a panel
+STYLE = """
+body {font: 16px/1.5 system-ui, sans-serif; color: #31333f; max-width: 1120px; margin: 2rem auto; padding: 0 1rem;}
+h1 {font-size: 1.5rem;} h2 {font-size: 1.1rem; margin-top: 2rem;}
+.row {display: flex; flex-wrap: wrap; gap: 1rem;} figure {margin: 0;} figcaption {font-size: .9rem;}
+table {border-collapse: collapse; font-variant-numeric: tabular-nums;}
+th, td {text-align: left; padding: .25rem 1rem .25rem 0; border-bottom: 1px solid #ddd;}
+pre {background: #f5f7f6; padding: .8rem; overflow-x: auto; font-size: .85rem;} .quiet {color: #666; font-size: .9rem;}
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One panel of a report: values (h,w), ``kind`` as in paper.Map, its title and the words below it."""
+
+    title: str
+    values: np.ndarray | None
+    kind: str
+    below: str = ""
+    mask: np.ndarray | None = None
+
+
+def page(title: str, caption: str, rows: Sequence[tuple[str, Sequence[Shown]]], table: Sequence[Mapping[str, Any]],
+         texts: Mapping[str, str], scale: str = "panel") -> str:
+    """The html file: ``rows`` of panels, a ``table`` of scores, and ``texts`` (settings, commands) by their headings."""
+    body = [f"<h1>{html.escape(title)}</h1><p>{html.escape(caption)}</p>",
+            f"<p class='quiet'>Move the pointer over a map to read its values. Colours: {SCALES[scale]}; red for the "
+            "explained class, blue against it.</p>"]
+    maps = [p.values for _, panels in rows for p in panels if p.kind in ("signed", "magnitude") and p.values is not None]
+    shared = limits(maps, scale)[0] if maps and scale == "shared" else None
+    for i, (name, panels) in enumerate(rows):
+        body.append(f"{f'<h2>{html.escape(name)}</h2>' if name else ''}<div class='row'>"
+                    + "".join(_panel(p, scale, shared, f"map-{i}-{j}") for j, p in enumerate(panels)) + "</div>")
+    body.append("<h2>Scores</h2>" + _table(table))
+    body += [f"<h2>{html.escape(name)}</h2><pre>{html.escape(text)}</pre>" for name, text in texts.items()]
+    return ("<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+            f"<title>{html.escape(title)}</title><style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>"
+            + "\n".join(body) + "</body></html>")
+
+
+def _panel(panel: Shown, scale: str, shared: float | None, name: str) -> str:
+    words = f"<b>{html.escape(panel.title)}</b>"
+    if panel.values is None:
+        return f"<figure style='width:{WIDTH}px'>{words}<figcaption>{html.escape(panel.below)}</figcaption></figure>"
+    signed = panel.kind == "signed" or panel.kind == "image" and panel.values.min() < 0
+    values, limit = np.asarray(panel.values, float), float(np.abs(panel.values).max()) or 1.0
+    if panel.kind in ("signed", "magnitude"):
+        values, limit = shown(values, shared or limit, scale)
+    colours = {"signed": LIGHT.signed, "magnitude": LIGHT.magnitude, "image": LIGHT.image,
+               "truth": (LIGHT.background, LIGHT.outline)}[panel.kind]
+    figure = screen.heatmap(values, limit, colours, LIGHT, signed=signed, mask=panel.mask,
+                            hover=np.asarray(panel.values, float)[..., None], hover_names=["value"])
+    chart = to_html(figure, include_plotlyjs=False, full_html=False, default_width=WIDTH, default_height=WIDTH,
+                    config={"displayModeBar": False}, div_id=name)
+    return (f"<figure role='img' aria-label='{html.escape(panel.title + ': ' + panel.below, quote=True)}' "
+            f"style='width:{WIDTH}px'>{words}{chart}<figcaption>{html.escape(panel.below)}</figcaption></figure>")
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(n for row in rows for n in row))
+    head = "".join(f"<th>{html.escape(n)}</th>" for n in names)
+    lines = ("".join(f"<td>{html.escape(_written(row.get(n)))}</td>" for n in names) for row in rows)
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def _written(value: Any) -> str:
+    if value is None or isinstance(value, float) and np.isnan(value):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
