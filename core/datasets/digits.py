@@ -22,6 +22,8 @@ GARMENTS = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt"
     "fashion-mnist", label="Fashion-MNIST", truth=False, classes=GARMENTS,
     summary="Photographs of garments in ten classes, 28 x 28 grey pixels. Which pixels matter is not known; the "
             "models' own weights are.",
+    formula="x = grey value / 255",
+    misleads="A map that looks like a shoe need not be how the model tells a shoe: there is no truth to hold it against.",
     reference="Xiao et al. 2017, Fashion-MNIST, arXiv 1708.07747")
 def fashion_mnist() -> Dataset:
     """10,000 of the training images (the last 1,000 for validation) and all 10,000 test images, values 0 to 1."""
@@ -31,6 +33,8 @@ def fashion_mnist() -> Dataset:
 @DATASETS.register(
     "mnist", label="MNIST", truth=False, classes=tuple("0123456789"),
     summary="Handwritten digits, 28 x 28 grey pixels. Which pixels matter is not known; the models' own weights are.",
+    formula="x = grey value / 255",
+    misleads="Empty borders never vary, so weights there cost a model nothing and mean nothing.",
     reference="LeCun et al. 1998, Gradient-based learning applied to document recognition")
 def mnist() -> Dataset:
     """10,000 digits: 8,000 for training, 1,000 for validation, 1,000 for testing, values 0 to 1."""

@@ -85,6 +85,8 @@ def _metric(name: str) -> Example:
 
 def _data_set(name: str) -> Example:
     options = {option.name: option for option in DATASETS[name].options}
+    if not options:
+        return _one_of_a_kind(name)
     if "size" not in options or SMALL not in options["size"].choices:
         raise NotApplicable(f"This data set has no {SMALL} × {SMALL} version, so there is no tiny example.")
     found, start = [], time.perf_counter()
@@ -100,14 +102,25 @@ def _data_set(name: str) -> Example:
     return Example(tuple(found), time.perf_counter() - start, f"to make or open {len(found)} × {FEW} images")
 
 
+def _one_of_a_kind(name: str) -> Example:
+    """A data set that there is only one of: its first images of some classes."""
+    start = time.perf_counter()
+    test, classes = pipeline.dataset(Spec(dataset=name)).test, DATASETS[name].classes
+    first = [int(np.argmax(test.y == label)) for label in range(0, len(classes), 3)]
+    return Example(tuple(Picture(np.asarray(test.x[i]), "image", f"{classes[test.y[i]]}: no known truth") for i in first),
+                   time.perf_counter() - start, f"to open {len(test):,} test images")
+
+
 def _model(name: str) -> Example:
-    ready = [r for r in pipeline.models.records() if r["model"] == name and r["file"] and r["size"] == SMALL]
+    ready = [r for r in pipeline.models.records() if r["model"] == name and r["file"] and r["size"] in (SMALL, 0)]
     if not ready:
         raise NotApplicable(f"No trained {SMALL} × {SMALL} version, so there is no tiny example.")
     record = max(ready, key=lambda r: [r[f] == getattr(EXAMPLE, f) for f in ("dataset", "background", "scenario", "snr")])
     spec = EXAMPLE.replace(**{f: record[f] for f in pipeline.models.catalogue.ADDRESS}, method="gradient")
     a = pipeline.explain(spec)
     network, images = pipeline.model(spec), pipeline.dataset(spec).test.x
-    return Example((Picture(a.image, "image", f"{record['scenario']} {record['background']}", a.mask),
-                    Picture(a.values, "signed" if a.signed else "magnitude", f"weights, {record['accuracy']:.1%} right", a.mask)),
+    mask, data = (a.mask if a.mask.any() else None), pipeline.models.name_of(spec).split(" 0.")[0]
+    return Example((Picture(a.image, "image", data, mask),
+                    Picture(a.values, "signed" if a.signed else "magnitude", f"weights, {record['accuracy']:.1%} right",
+                            mask)),
                    _timed(lambda: network.predict_proba(images)), f"to answer {len(images):,} images")

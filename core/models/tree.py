@@ -135,6 +135,8 @@ def _loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor) -> float:
 
 
 @MODELS.register("LMT", label="Logistic model tree", datasets=DIGITS, fit=fit,
+                 formula="logits = W_leaf x + b_leaf",
+                 misleads="Two alike images in different leaves get different weights: the border is one grey value.",
                  reference="Landwehr et al. 2005, Logistic model trees; OpenAPI, section V",
                  summary="A decision tree with a sparse logistic regression in each of its leaves: every leaf is one "
                          "linear region.")

@@ -18,6 +18,7 @@ from core import __version__, pipeline
 from core.figures import paper
 from core.figures import report as pages
 from core.regions.common import Progress, remembered
+from core.registry import OF_DATA
 from core.studio.kinds import Content
 from core.studio.spec import FIGURES, FigureSpec, restore
 from core.types import InputError, Spec
@@ -25,7 +26,7 @@ from core.types import InputError, Spec
 PROGRAM = "attribution-lab"
 LARGEST = 1_000_000  # bytes of a sidecar; those we write have some thousand
 LIBRARIES = ("matplotlib", *pipeline.LIBRARIES)
-DATA = ("dataset", "data_seed", "split", *pipeline.DATA)  # fields of a Spec that say which images
+DATA = ("dataset", "split", *OF_DATA)  # fields of a Spec that say which images
 NEEDS_MODEL = ("maps", "regions")
 YEAR_0 = (1980, 1, 1, 0, 0, 0)  # of files in an archive: equal content, equal bytes
 

@@ -13,7 +13,7 @@ from pages.components import choices
 from pages.components.frame import ROOT
 
 FAULT = "views_fault"
-PAGES = ("compare", "regions", "figure")
+PAGES = ("compare", "regions", "suppressors", "methods", "figure")
 LARGEST = 200_000  # bytes of a file of views
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.registry import Option
 from core import DATASETS, METHODS, METRICS, MODELS, InputError, NotApplicable, Spec, lessons, pipeline
 from core.__main__ import main
 from core.datasets import tetromino, toy
@@ -186,7 +187,7 @@ def test_every_entry_has_a_card_with_an_example_formula_and_warning(family, name
 
 
 def test_an_entry_without_small_images_or_with_unknown_truth_says_so(register):
-    register(DATASETS, "large", lambda: None)
+    register(DATASETS, "large", lambda *, size=64: None, options=(Option("size", "", choices=(64,)),))
     register(MODELS, "untrained", lambda size: None)
     register(METHODS, "never", _never)
     for family, name, words in (("data sets", "large", "8 × 8"), ("models", "untrained", "8 × 8"), ("methods", "never", "says no")):
