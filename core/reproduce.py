@@ -118,20 +118,25 @@ def measure(spec: Spec) -> dict[str, Any]:
 
     def judged(method: str, h: float, weights: np.ndarray, inputs: np.ndarray) -> dict[str, Any]:
         inputs = inputs.reshape(-1, *shape)
-        return {"method": method, "h": h, "relative_l1": relative_l1(weights, truth), "l1": l1_distance(weights, truth),
-                "rd": region_difference(switches, white_box.patterns(network, inputs)),
-                "wd": weight_difference(pairs, *white_box.pair_weights(network, inputs, context.target)), "reason": ""}
+        found = white_box.pair_weights(network, inputs, context.target)
+        return {"method": method, "h": h, "reason": "", "wd": weight_difference(pairs, *found),
+                "relative_l1": relative_l1(weights, truth), "l1": l1_distance(weights, truth),
+                "rd": region_difference(switches, white_box.patterns(network, inputs))}
 
     nothing = {name: float("nan") for name in ("relative_l1", "l1", "rd", "wd")}
     found = decision_features(context.predict_proba, x, context.target, seed=spec.seed)
     rows = [judged("OpenAPI", float("nan"), found.weights, found.samples) if found.exact else
             {"method": "OpenAPI", "h": float("nan"), **nothing, "reason": found.reason}]
+    distances = np.array(regions.DISTANCES)
     for way in numeric.WAYS.values():
-        for h in regions.DISTANCES:
-            try:
-                rows.append(judged(way.label, h, *numeric.weights(way, context, h)))
-            except NotApplicable as reason:
-                rows.append({"method": way.label, "h": h, **nothing, "reason": str(reason)})
+        points = way.points(x.size, context.rng)
+        try:
+            ratios = np.column_stack([numeric.ask(context, points, h) for h in distances])
+            weights = numeric.weights(way, points, ratios, distances).T
+        except NotApplicable as reason:
+            rows += [{"method": way.label, "h": float(h), **nothing, "reason": str(reason)} for h in distances]
+        else:
+            rows += [judged(way.label, float(h), w, x + h * points) for h, w in zip(distances, weights)]
 
     neighbour = regions.nearest(spec)
     maps = {m: [pipeline.explain(spec.replace(method=m, image=i)).values for i in (spec.image, neighbour)]

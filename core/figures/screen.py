@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 
 from core.figures.style import Theme, outline
 
+MARKS = "#064d2b"  # on cividis, whose light end is nearly the themes' own outline
+
 
 def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: Theme, *, signed: bool,
             mask: np.ndarray | None = None, pixel: tuple[int, int] | None = None,
@@ -53,11 +55,13 @@ def _bare(rows: int, columns: int) -> go.Layout:
 
 
 def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: np.ndarray | None,
-               radii: Sequence[tuple[float, bool]], theme: Theme) -> go.Figure:
+               radii: Sequence[tuple[float, bool]], theme: Theme,
+               samples: tuple[np.ndarray, np.ndarray] | None = None) -> go.Figure:
     """Cosine (k,k) to the image's own weights over a plane with coordinates ``at (k,)``; the image is at 0, 0.
 
     Colours run from the lowest cosine (at most .99) to 1. The class border is where margin is 0; borders of
-    ``region`` numbers are drawn when given; ``radii`` are the tried radii, accepted ones bold.
+    ``region`` numbers are drawn when given; ``radii`` are the tried radii, accepted ones bold; ``samples`` the test
+    points (k,2) with whether each lies in the image's region (dots) or in another (open squares).
     """
     step = at[1] - at[0]
     traces: list = [go.Heatmap(
@@ -81,9 +85,13 @@ def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: n
     for radius, accepted in radii:
         if step / 4 < radius <= at[-1]:
             traces.append(go.Scatter(x=radius * np.cos(turn), y=radius * np.sin(turn), mode="lines", hoverinfo="skip",
-                                     line={"color": theme.outline, "width": 3 if accepted else 1}))
+                                     line={"color": MARKS, "width": 3 if accepted else 1}))
+    for inside, symbol in ((True, "circle"), (False, "square-open")) if samples else ():
+        x, y = samples[0][(samples[1] == inside) & (np.abs(samples[0]) <= at[-1]).all(1)].T
+        traces.append(go.Scatter(x=x, y=y, mode="markers", hoverinfo="skip",
+                                 marker={"color": MARKS, "size": 5, "symbol": symbol}))
     traces.append(go.Scatter(x=[0], y=[0], mode="markers", hoverinfo="skip",
-                             marker={"color": theme.outline, "size": 9, "symbol": "x"}))
+                             marker={"color": MARKS, "size": 9, "symbol": "x"}))
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "nticks": 5,
             "tickfont": {"size": 10, "color": theme.text}, "constrain": "domain"}
     return go.Figure(traces, {

@@ -22,17 +22,28 @@ RIDGE = 1.0  # penalty on the squared weights per pixel unit
 
 @dataclass(frozen=True)
 class Way:
-    """``points(d, rng)`` asked about, as multiples (n,d) of h, and ``solve(points, ratios, h)`` -> weights (d,)."""
+    """``points(d, rng)`` asked about, as multiples (n,d) of h, and ``solve(points, ratios (n,k), h (k,))`` -> (d,k).
+
+    The same points serve k distances: the system of equations is factorised once.
+    """
 
     label: str
     points: Callable[[int, np.random.Generator], np.ndarray]
-    solve: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+    solve: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def _regression(points: np.ndarray, ratios: np.ndarray, h: float, ridge: float = 0.0) -> np.ndarray:
-    """Least squares with a constant term and a penalty on the weights per pixel unit."""
+def _linear(points: np.ndarray, ratios: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Least squares with a constant term."""
     x = points - points.mean(0)
-    return np.linalg.solve(x.T @ x + ridge / h**2 * np.eye(x.shape[1]), x.T @ (ratios - ratios.mean())) / h
+    return np.linalg.solve(x.T @ x, x.T @ (ratios - ratios.mean(0))) / h
+
+
+def _ridge(points: np.ndarray, ratios: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """The same with a penalty on the weights per pixel unit, so that each h has its own system."""
+    x = points - points.mean(0)
+    square, right = x.T @ x, x.T @ (ratios - ratios.mean(0)) / h
+    return np.column_stack([np.linalg.solve(square + RIDGE / one**2 * np.eye(len(square)), column)
+                            for one, column in zip(h, right.T)])
 
 
 def _cube(count: Callable[[int], int]) -> Callable:
@@ -43,28 +54,33 @@ WAYS = {
     "naive": Way("Naive solve", _cube(lambda d: d), lambda points, ratios, h: np.linalg.solve(points, ratios) / h),
     "zoo": Way("ZOO", lambda d, rng: np.concatenate([np.eye(d), -np.eye(d)]),
                lambda points, ratios, h: np.subtract(*np.split(ratios, 2)) / (2 * h)),
-    "linear": Way("LIME, linear", _cube(lambda d: 2 * (d + 1)), _regression),
-    "ridge": Way("LIME, ridge", _cube(lambda d: 2 * (d + 1)),
-                 lambda points, ratios, h: _regression(points, ratios, h, RIDGE)),
+    "linear": Way("LIME, linear", _cube(lambda d: 2 * (d + 1)), _linear),
+    "ridge": Way("LIME, ridge", _cube(lambda d: 2 * (d + 1)), _ridge),
 }
 
 
-def weights(way: Way, context: Context, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """A way's weights ``(d,)`` of the context's target, and the inputs ``(n,d)`` it asked about.
-
-    NotApplicable: a probability of exactly 0, or a system of equations without a solution.
-    """
+def ask(context: Context, points: np.ndarray, h: float) -> np.ndarray:
+    """Mean log ratios ``(n,)`` at x + h points (n,d), minus the same at x. NotApplicable: a probability of 0."""
     x = context.image.ravel().astype(np.float64)
-    points = way.points(x.size, context.rng)
-    inputs = x + h * points
-    here, there = context.predict_proba(x), context.predict_proba(inputs)
+    here, there = context.predict_proba(x), context.predict_proba(x + h * points)
     if (here == 0).any() or (there == 0).any():
         raise NotApplicable("A probability is exactly 0, so its logarithm says nothing.")
-    ratios = margin(np.log(there), context.target) - margin(np.log(here), context.target)
+    return margin(np.log(there), context.target) - margin(np.log(here), context.target)
+
+
+def weights(way: Way, points: np.ndarray, ratios: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """A way's weights ``(d,k)`` at k distances. NotApplicable: equations without a solution."""
     try:
-        return way.solve(points, ratios, h), inputs
+        return way.solve(points, ratios, h)
     except np.linalg.LinAlgError as error:
         raise NotApplicable(f"The equations have no solution: {error}") from None
+
+
+def _at(name: str, context: Context, h: float) -> np.ndarray:
+    """The map of a way at one distance."""
+    points = WAYS[name].points(context.image.size, context.rng)
+    ratios = ask(context, points, h)
+    return weights(WAYS[name], points, ratios[:, None], np.array([h])).reshape(context.shape)
 
 
 @METHODS.register(
@@ -75,7 +91,7 @@ def weights(way: Way, context: Context, h: float) -> tuple[np.ndarray, np.ndarra
     formula="solve (zᵢ − x)ᵀD = Δ ln(y_c/y_c′)",
     reference=PAPER)
 def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
-    return weights(WAYS["naive"], context, h)[0].reshape(context.shape)
+    return _at("naive", context, h)
 
 
 @METHODS.register(
@@ -85,4 +101,4 @@ def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
     formula="(L(x + h eⱼ) − L(x − h eⱼ)) / 2h, L = ln(y_c/y_c′)",
     reference="Chen et al. 2017, ZOO; " + PAPER)
 def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:
-    return weights(WAYS["zoo"], context, h)[0].reshape(context.shape)
+    return _at("zoo", context, h)

@@ -30,11 +30,15 @@ BATCH = 1024  # rows of one query
 
 @dataclass(frozen=True)
 class Round:
-    """One attempt: the radius, the largest misfit of a test point, and whether it is rounding only."""
+    """One attempt: the radius, the largest misfit of a test point, and whether it is rounding only.
+
+    ``tested (k,d)`` are the test points, as offsets from x.
+    """
 
     radius: float
     residual: float
     accepted: bool
+    tested: np.ndarray = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
         _same_everywhere(both)
         misfit = _misfit(both[:TEST], -both[TEST:])
         straight = bool((misfit <= 4 * api.rounding).all())
-        trace.append(Round(radius, float(misfit.max()), straight))
+        trace.append(Round(radius, float(misfit.max()), straight, ahead))
         tell(len(trace), HALVINGS, f"radius {radius:.2g}")
         if straight:
             radius /= 4  # single pixels leave the region sooner than random directions do
@@ -173,7 +177,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
             offsets = _directions(rng, d) * radius
             misfit = _misfit(api(offsets), offsets @ pairs.T)
             agrees = bool((misfit <= 4 * api.rounding).all())
-            trace.append(Round(radius, float(misfit.max()), agrees))
+            trace.append(Round(radius, float(misfit.max()), agrees, offsets))
             if agrees:
                 return pairs, radius, offsets, steps
             passes += 1
@@ -216,7 +220,7 @@ def _hypercube(api: _Api, radius: float, rng: np.random.Generator, trace: list[R
         scaled = np.linalg.solve(unit[:d], ratios[:d]) if finite else np.empty((d, 0))
         misfit = _misfit(ratios[d], unit[d] @ scaled) if finite else np.array(np.inf)
         agrees = bool((misfit <= tolerance).all())
-        trace.append(Round(radius, float(misfit.max()), agrees))
+        trace.append(Round(radius, float(misfit.max()), agrees, unit[:TEST] * radius))
         tell(turn + 1, HALVINGS, f"radius {radius:.2g}")
         if agrees:
             return scaled.T / radius, radius, unit * radius, None

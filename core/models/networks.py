@@ -58,7 +58,7 @@ OPENAPI = "Cong et al. 2020, ICDE; OpenAPI, section V"
 
 @MODELS.register("PLNN", label="Piecewise linear network", datasets=DIGITS, reference=OPENAPI,
                  formula="logits = W₄ relu(W₃ relu(W₂ relu(W₁ x)))",
-                 misleads="Its regions are small: hardly two images share one, so weights change from image to image.",
+                 misleads="Hardly two images share one of its regions, so weights change from image to image.",
                  summary="Dense layers with ReLU, 784-256-128-100-10.")
 def plnn(size: int = 28) -> nn.Module:
     widths = [size * size, 256, 128, 100]

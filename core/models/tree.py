@@ -52,12 +52,9 @@ class LogisticModelTree(nn.Module):
         return self.left[node].long()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        leaf, logits = self.regions(x.detach()), x.new_empty(len(x), CLASSES)
-        parts = [(leaf == number).nonzero()[:, 0] for number in leaf.unique()]
-        for part in parts:
-            number = leaf[part[0]]
-            logits = logits.index_put((part,), x[part].flatten(1) @ self.weight[number].T + self.bias[number])
-        return logits
+        # All leaves at once and then each image's own: one matrix product is faster than a small one a leaf.
+        logits = x.flatten(1) @ self.weight.flatten(0, 1).T + self.bias.flatten()
+        return logits.view(len(x), -1, CLASSES)[torch.arange(len(x)), self.regions(x.detach())]
 
     def load_state_dict(self, state: dict[str, torch.Tensor], *arguments: Any, **named: Any):
         """Takes a tree of any size."""

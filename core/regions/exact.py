@@ -75,11 +75,18 @@ def errors(spec: Spec, *, progress: Progress | None = None) -> list[Error]:
     ways = [way for name, way in numeric.WAYS.items() if context.image.size <= LARGE or name in ("naive", "zoo")]
     d = decision(spec)
     found = [Error("OpenAPI", float("nan"), d.error, d.found.reason)]
-    for done, (way, h) in enumerate((way, h) for way in ways for h in DISTANCES):
-        if progress:
-            progress(done, len(ways) * len(DISTANCES), f"{way.label}, h = {h:g}")
+    h, done = np.array(DISTANCES), 0
+    for way in ways:
+        points, ratios = way.points(context.image.size, np.random.default_rng(spec.seed)), []
         try:
-            found.append(Error(way.label, h, relative_l1(numeric.weights(way, context, h)[0], truth.ravel())))
+            for one in h:
+                if progress:
+                    progress(done, len(ways) * len(h), f"{way.label}, h = {one:g}")
+                ratios.append(numeric.ask(context, points, one))
+                done += 1
+            weights = numeric.weights(way, points, np.column_stack(ratios), h)
         except NotApplicable as reason:
-            found.append(Error(way.label, h, float("nan"), str(reason)))
+            found += [Error(way.label, float(one), float("nan"), str(reason)) for one in h]
+        else:
+            found += [Error(way.label, float(one), relative_l1(w, truth.ravel())) for one, w in zip(h, weights.T)]
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core import pipeline
+from core.methods.openapi import DecisionFeatures
 from core.models import white_box
 from core.metrics.regions import cosine
 from core.regions.common import Progress, by_distance, explain, remembered
@@ -21,9 +22,11 @@ class RegionMap:
     """A plane through the image at ``(0,0)``: axis 0 points to the nearest image, axis 1 to the nearest that the
     model gives another class than that one.
 
-    ``at (k,)`` coordinates; ``cosine``, ``margin (k,k)`` rows along axis 1; ``region (k,k)`` numbers the
-    regions met, ``count`` of them.
+    ``axes (2,h,w)`` of length 1; ``at (k,)`` coordinates; ``cosine``, ``margin (k,k)`` rows along axis 1; ``region
+    (k,k)`` numbers the regions met, ``count`` of them.
     """
+
+    axes: np.ndarray
 
     at: np.ndarray
     cosine: np.ndarray
@@ -68,7 +71,7 @@ def region_map(spec: Spec, half_width: float, points: int = 41, *, progress: Pro
         agreement.append([cosine(one, start) for one in weights.reshape(points, -1)])
         margins.append(margin)
     region = np.unique(np.concatenate(switches), axis=0, return_inverse=True)[1].reshape(points, points)
-    return RegionMap(at, np.array(agreement), np.array(margins), region, int(region.max()) + 1)
+    return RegionMap(np.stack([across, up]), at, np.array(agreement), np.array(margins), region, int(region.max()) + 1)
 
 
 def _plane(here: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +83,17 @@ def _plane(here: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.
     if not np.linalg.norm(up) > 1e-12:
         raise NotApplicable("Both neighbours lie in the same direction, so they span no plane.")
     return across, up / np.linalg.norm(up)
+
+
+def tested(spec: Spec, found: DecisionFeatures, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """OpenAPI's test points of all rounds: their shadows ``(k,2)`` on a plane of ``axes (2,h,w)`` through the image,
+    and whether each lies in the image's region ``(k,)``.
+    """
+    context = pipeline.context(spec)
+    offsets = np.concatenate([r.tested for r in found.trace])
+    images = (found.x + np.concatenate([np.zeros((1, offsets.shape[1])), offsets])).reshape(-1, *context.shape)
+    rows = white_box.patterns(context.network.double, images)
+    return offsets @ axes.reshape(2, -1).T, (rows[1:] == rows[0]).all(1)
 
 
 @remembered

@@ -151,11 +151,15 @@ def _map(spec: Spec, view: View) -> None:
         points = 31 if spec.model == "CNN" and spec.size == 64 else 41
         found = regions.region_map(spec, half, points, progress=progress)
     tried = [(r.radius, False) for r in d.found.trace[:-1]] + [(d.found.radius, True)] * d.found.exact
+    shadows, same = regions.tested(spec, d.found, found.axes)
     figure = screen.region_map(found.at, found.cosine, found.margin, found.region if found.count < FEW else None,
-                               tried, view.theme)
+                               tried, view.theme, (shadows, same))
     st.plotly_chart(figure, key="region.map", theme=None, height=430, width=520, config={"displayModeBar": False},
                     alt=f"{found.count} regions in the plane; the lowest cosine is {np.nanmin(found.cosine):.2f}.")
     rings = "; rings: the tried radii, the accepted one bold" if half < 64 * near else ""
+    shown = (np.abs(shadows) <= half).all(1)
+    rings += (f"; {shown.sum()} test points as they lie on this plane, {(shown & same).sum()} in the image's region (dots), "
+              f"{(shown & ~same).sum()} in others (open squares)")
     crossed = "; dashed line: where the model's answer changes" if (found.margin > 0).any() and (
         found.margin < 0).any() else ""
     borders = "thin lines: borders of regions" if found.count < FEW else "too many regions to draw their borders"

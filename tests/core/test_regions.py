@@ -53,6 +53,19 @@ def test_the_first_border_is_where_the_pattern_first_changes(spec):
     assert (rows[0] == rows[1]).all() and (rows[0] != rows[2]).any()
 
 
+def test_test_points_lie_where_their_round_says(spec):
+    """The last round's all lie in the image's region; a point of a rejected one does not have to."""
+    found = regions.decision(spec).found
+    axes = np.zeros((2, 8, 8))
+    axes[0, 2, 3] = axes[1, 5, 1] = 1
+    shadows, same = regions.tested(spec, found, axes)
+    offsets = np.concatenate([r.tested for r in found.trace]).reshape(-1, 8, 8)
+    assert np.array_equal(shadows, offsets[:, [2, 5], [3, 1]])
+    last = len(found.trace[-1].tested)
+    assert same[-last:].all() and not same.all()
+    assert not found.trace[0].accepted and (np.abs(shadows) <= 1).all()
+
+
 def test_only_the_exact_explanation_is_the_same_inside_a_region(spec):
     inside = regions.partner(spec, regions.PARTNERS[0])
     assert inside.same and inside.number is None
