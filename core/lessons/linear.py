@@ -63,8 +63,8 @@ def two_variables(sigma_d: float = 1.0, x2_weight: float = 0.0) -> TwoVariables:
     """How well the sign of ``x1 + v x2`` gives the sign of s, for the reader's v and for the best one."""
     x, s = _points(sigma_d)
     best = np.linalg.lstsq(x, s, rcond=None)[0]
-    readers = {"yours": np.array([1.0, x2_weight]), "x1 alone": np.array([1.0, 0.0]), "x2 alone": np.array([0.0, 1.0]),
-               "best": best}
+    readers = {"yours": np.array([1.0, x2_weight]), "x1 alone": np.array([1.0, 0.0]),
+               "x2 alone": np.array([0.0, 1.0]), "best": best}
     closed = {"yours": toy.linear_accuracy(sigma_d, x2_weight), "x1 alone": toy.linear_accuracy(sigma_d, 0.0),
               "x2 alone": 0.5, "best": 1.0}
     note = "" if sigma_d else ("Without d, x2 is always 0. It has nothing to cancel: every weight on it gives the "

@@ -27,6 +27,7 @@ VIEWS = ("decision features", "same region, same answer", "map of regions", "alo
          "against other ways", "exact is not innocent")
 PICTURED = ("maps", "curve")
 FAMILIES = ("methods", "metrics", "data sets", "models", "glossary")
+SPEC = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed", "image")
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
 
@@ -130,9 +131,7 @@ def notices() -> list[str]:
 
 def spec() -> Spec:
     """The Spec of the chosen data, model and image; ``of_method`` adds a method."""
-    names = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed",
-             "image")
-    return Spec(**{name: st.session_state[name] for name in names})
+    return Spec(**{name: st.session_state[name] for name in SPEC})
 
 
 def of_method(base: Spec, method: str) -> Spec:
