@@ -62,8 +62,8 @@ def plane(points: np.ndarray, positive: np.ndarray, theme: Theme, *, size: int, 
     if star:
         traces.append(go.Scatter(x=[0], y=[0], mode="markers", name=star, hoverinfo="skip",
                                  marker={"color": theme.text, "symbol": "star", "size": 13}))
-    figure = go.Figure(traces, layout(theme, size, x_label, y_label, legend=not labels))
-    _picture(figure, layers, span)
+    content = layout(theme, size, x_label, y_label, legend=not labels)
+    figure = go.Figure(traces, content | _picture(layers, span, content))
     for (x, y), name, colour, (_, sign, _) in zip(labels, names, class_colours(theme), SYMBOLS):
         _say(figure, x, y, f"{sign} {name}", colour, size + 1, theme)
     for (name, tip), colour in zip((arrows or {}).items(), (weight_colour(theme), theme.outline)):
@@ -110,22 +110,22 @@ def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, 
     grey = np.full(((~known).sum(), 3), 128, np.uint8)
     layers = [(points[~known], grey, "ring"),
               (points[order], tiny.coloured(share[order], limit, shades(theme), signed=False), "disc")]
-    figure = go.Figure(go.Scatter(x=[0], y=[0], mode="markers", marker={"opacity": 0}, hoverinfo="skip"),
-                       layout(theme, size - 1, X1, X2))
-    figure.update_layout(margin={"l": 3 * size, "r": 4, "t": 4, "b": 3 * size})
-    axis = {"tickvals": [-4, 0, 4], "title": {"standoff": 2}}
-    return _picture(figure, layers, ((-span, span), (-span, span))).update_xaxes(axis).update_yaxes(axis)
+    content = layout(theme, size - 1, X1, X2)
+    content["margin"] = {"l": 3 * size, "r": 4, "t": 4, "b": 3 * size}
+    for axis in ("xaxis", "yaxis"):
+        content[axis] |= {"tickvals": [-4, 0, 4]}
+    hidden = {"x": [0], "y": [0], "mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip"}  # draws the axes
+    return go.Figure(go.Scatter(hidden), content | _picture(layers, ((-span, span), (-span, span)), content))
 
 
-def _picture(figure: go.Figure, layers: Sequence[tuple[np.ndarray, np.ndarray, str]],
-             span: tuple[Sequence[float], Sequence[float]]) -> go.Figure:
-    """Puts points as one picture under a figure's traces, with equal axes that cover ``span``."""
+def _picture(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],
+             content: dict) -> dict:
+    """The part of a layout that puts points as one picture under the traces, with equal axes that cover ``span``."""
     (left, right), (bottom, top) = span
-    figure.add_layout_image({
-        "source": tiny.address(tiny.dots(layers, span)), "xref": "x", "yref": "y", "x": left, "y": top,
-        "sizex": right - left, "sizey": top - bottom, "sizing": "stretch", "layer": "below"})
-    figure.update_xaxes(range=[left, right], constrain="domain")
-    return figure.update_yaxes(range=[bottom, top], scaleanchor="x", constrain="domain")
+    return {"images": [{"source": tiny.address(tiny.dots(layers, span)), "xref": "x", "yref": "y", "x": left, "y": top,
+                        "sizex": right - left, "sizey": top - bottom, "sizing": "stretch", "layer": "below"}],
+            "xaxis": content["xaxis"] | {"range": [left, right], "constrain": "domain"},
+            "yaxis": content["yaxis"] | {"range": [bottom, top], "constrain": "domain", "scaleanchor": "x"}}
 
 
 def reach(x: np.ndarray, closed: np.ndarray, at: Sequence[float], sampled: np.ndarray, gradient: float,
@@ -168,13 +168,14 @@ def _say(figure: go.Figure, x: float, y: float, text: str, colour: str, size: in
                           opacity=0.92, font={"color": colour, "size": size})
 
 
-def layout(theme: Theme, size: int, x_label: str, y_label: str, *, legend: bool = False) -> go.Layout:
+def layout(theme: Theme, size: int, x_label: str, y_label: str, *, legend: bool = False) -> dict:
+    """What the lesson's charts share, as a plain dictionary: plotly checks it once, when the figure is made."""
     axis = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128,128,128,.35)", "fixedrange": True,
             "tickfont": {"size": size, "color": theme.text}}
-    return go.Layout({
+    return {
         "margin": {"l": 4 * size + 6, "r": 6, "t": 6, "b": 3 * size + 10}, "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "font": {"size": size, "color": theme.text},
         "showlegend": legend, "legend": {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0,
                                          "itemclick": False, "itemdoubleclick": False},
         "xaxis": {**axis, "title": {"text": x_label, "standoff": 6}},
-        "yaxis": {**axis, "title": {"text": y_label, "standoff": 4}}})
+        "yaxis": {**axis, "title": {"text": y_label, "standoff": 4}}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import io
 from collections.abc import Sequence
 
@@ -51,10 +52,17 @@ def dots(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Seque
 
     Each layer has points (n,2), colours (n,3) uint8 and a mark: disc, cross or ring; later points lie on top.
     """
+    packed = tuple((points.astype(np.float64).tobytes(), colours.tobytes(), mark) for points, colours, mark in layers)
+    return _dots(packed, tuple(map(tuple, span)), width)
+
+
+@functools.lru_cache(maxsize=64)
+def _dots(layers: tuple, span: tuple, width: int) -> bytes:
     (left, right), (bottom, top) = span
     height = round(width * (top - bottom) / (right - left))
     canvas = np.zeros((height, width, 4), np.uint8)
     for points, colours, mark in layers:
+        points, colours = np.frombuffer(points).reshape(-1, 2), np.frombuffer(colours, np.uint8).reshape(-1, 3)
         column = (points[:, 0] - left) / (right - left) * width
         row = (top - points[:, 1]) / (top - bottom) * height
         places = np.column_stack([row, column]).astype(int)[:, None] + _mark(mark)

@@ -23,6 +23,7 @@ SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
 CURVE = np.geomspace(0.05, 20, 40)
 SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 ROWS = 100  # centres whose neighbourhoods are in memory at a time
+FAINT = -300.0  # exponent of a weight that counts for nothing: smaller ones are no normal numbers, and slow
 FLAT = 1e-12  # a slope below it is a gradient of rounding
 LIME = {"sampling": "gaussian", "samples": 400}  # of the registered method, with its other options at their defaults
 
@@ -116,7 +117,7 @@ def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
     for first in range(0, len(centers), ROWS):
         center, w = centers[first:first + ROWS], weights[first:first + ROWS]
         square = far + np.square(center).sum(1)[:, None] - 2 * center @ data.T
-        p = np.exp(square / (-2 * bandwidth**2))
+        p = np.exp(np.maximum(square / (-2 * bandwidth**2), FAINT))
         total, mean, second = np.split(p @ moments, [1, 4], axis=1)
         mean, second = mean / total, second / total
         covariance = np.zeros((len(center), 3, 3))

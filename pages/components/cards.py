@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from html import escape
 
 import numpy as np
@@ -35,8 +36,9 @@ STYLE = """<style>
 .al-words div {break-inside: avoid; padding-bottom: .5rem;}
 @media print {
   [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-family {display: none !important;}
-  .stApp, .stMain, .block-container {position: static !important; overflow: visible !important; padding: 0 !important;
-                                     height: auto !important; background: #fff !important;}
+  html, body, .stApp, .stMain, .block-container {
+    position: static !important; overflow: visible !important; padding: 0 !important; height: auto !important;
+    background: #fff !important;}
   .stMain * {color: #000 !important;}
   * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}
 }
@@ -63,8 +65,10 @@ def page() -> None:
 def _family(family: str) -> None:
     """All cards at once, as one page of text and small pictures; examples not known yet are counted."""
     entries, theme, place, cards = lessons.entries(family), DARK if frame.dark() else LIGHT, st.empty(), []
+    start = time.monotonic()
     for done, entry in enumerate(entries):
-        place.progress(done / len(entries), f"{done} of {len(entries)} examples, {entry.label} next")
+        if time.monotonic() - start > 0.3:
+            place.progress(done / len(entries), f"{done} of {len(entries)} examples, {entry.label} next")
         cards.append(card(entry, lessons.example(family, entry.name), theme))
     place.empty()
     st.html(f"<div class='al-cards'>{''.join(cards)}</div>")
@@ -106,4 +110,4 @@ def _picture(picture: lessons.Picture, theme: Theme, label: str) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.{1 if seconds < .01 else 0}f} ms"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:{'.2g' if seconds < .0095 else '.0f'}} ms"

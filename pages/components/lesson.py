@@ -29,9 +29,14 @@ STYLE = """<style>
 @media print {
   [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-step, .st-key-lesson-top, .st-key-reveal,
   .st-key-pictured, .stMain [data-testid="stTooltipIcon"] {display: none !important;}
-  .stApp, .stMain, .block-container {position: static !important; overflow: visible !important; padding: 0 !important;
-                                     height: auto !important; color: #000 !important; background: #fff !important;}
-  .stMain * {color: #000 !important; opacity: 1 !important;}
+  html, body, .stApp, .stMain, .block-container {
+    position: static !important; overflow: visible !important; padding: 0 !important; height: auto !important;
+    background: #fff !important;}
+  .stMain * {color: #000 !important;}
+  .stMain button {background: #fff !important;}
+  [data-testid="stHorizontalBlock"] {flex-wrap: nowrap !important;}
+  [data-testid="stColumn"] {min-width: 0 !important;}
+  .st-key-clouds, .st-key-clouds > div {display: flex !important; flex-direction: row !important; flex-wrap: wrap !important;}
   .js-plotly-plot text {fill: #000 !important;}
   figure, .js-plotly-plot, dl {break-inside: avoid;}
   * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import streamlit as st
 
@@ -55,9 +57,13 @@ def _idea_maps(found: lessons.Idea, step: Step) -> None:
 
 
 def backgrounds(step: Step) -> None:
-    place = st.empty()
-    found = lessons.images(*step.sliders.values(), progress=lambda done, total, text: place.progress(
-        done / total, f"{done} of {total} {text}"))
+    place, start = st.empty(), time.monotonic()
+
+    def count(done: int, total: int, text: str) -> None:
+        if time.monotonic() - start > 0.3:
+            place.progress(done / total, f"{done} of {total} {text}")
+
+    found = lessons.images(*step.sliders.values(), progress=count)
     place.empty()
     corr = found[-1]
     left, right = st.columns(2, gap="medium")
