@@ -33,7 +33,7 @@ def idea(step: Step) -> None:
                 (found.up[0], max(found.up[-1], 1.2 * weight[1])))
         chart(figures.plane(
             found.points, found.labels == 1, step.theme, size=step.size, x_label="along the pattern", span=span,
-            y_label="across it", names=("different signs", "equal signs"), star="the explained image",
+            y_label="across it", names=("equal signs", "different signs"), star="the explained image",
             lines={"local linear surrogate": found.line}, border=(found.across, found.up, found.margin),
             arrows={"weight": weight, "pattern": pattern}), "idea.plane",
             f"Weight and pattern of one image are {found.angle:.0f} degrees apart: the weight stands across the "

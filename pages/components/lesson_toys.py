@@ -66,7 +66,8 @@ def weight_to_pattern(step: Step) -> None:
                     "**pattern** says how the variables move when the answer moves.")
         slide("sigma_d")
         ask("One of these gives x₂ nothing. Which?", list(labels.values()), list(labels).index("pattern"),
-            "The others ask what the model uses, and it does use x₂. OpenAPI is exact, and marks it as well.")
+            "The others ask what the model uses, and it does use x₂. OpenAPI is exact, and marks it as well."
+            if found.sigma_d else "")
         if step.reveal:
             (a, b), (c, d) = found.covariance
             numbers([("Σ = Cov(x)", f"[{a:.2f}, {b:.2f}; {c:.2f}, {d:.2f}]"), ("weight w", _vector(lessons.BEST)),
