@@ -72,7 +72,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--step", choices=lessons.STEPS, action="append", help="only this step; may be given again")
     for name, option in lessons.SLIDERS.items():
         allowed = ", ".join(map(str, option.choices)) or f"{option.low:g} to {option.high:g}"
-        command.add_argument(f"--{name.replace('_', '-')}", dest=name, help=f"{option.help} {allowed}; default {option.default}")
+        command.add_argument(f"--{name.replace('_', '-')}", dest=name,
+                             help=f"{option.help} {allowed}; default {option.default}")
 
     command = _command(commands, "figure", figure, "a figure for print, from a sidecar or from scratch")
     command.add_argument("sidecar", nargs="?", type=Path, metavar="SIDECAR.json", help="rebuild this figure; flags "
@@ -252,7 +253,8 @@ def _scores(specs: list[Spec], workers: int | None) -> list[Score]:
 
 
 def teach(options: argparse.Namespace) -> None:
-    settings = lessons.check(**{name: value for name in lessons.SLIDERS if (value := getattr(options, name)) is not None})
+    given = {name: getattr(options, name) for name in lessons.SLIDERS}
+    settings = lessons.check(**{name: value for name, value in given.items() if value is not None})
     found = {step: lessons.numbers(step, settings) for step in options.step or lessons.STEPS}
     if options.json:
         written = {name: "inf" if value == math.inf else value for name, value in settings.items()}

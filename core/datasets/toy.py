@@ -56,7 +56,7 @@ def xor_pattern(x: np.ndarray, sigma_d: float, bandwidth: float) -> np.ndarray:
 
 
 def xor_share(sigma_d: float, bandwidth: float, angles: int = 3600) -> float:
-    """x3's mean share ``|a3| / sum |a|`` of PatternLocal's direction over the XOR problem; bandwidth 0: of the gradient.
+    """x3's mean share ``|a3| / sum |a|`` of PatternLocal's direction in the XOR problem; bandwidth 0: the gradient's.
 
     The direction is ``(s2, s1, s1 - s2)`` up to a linear map, so the share depends on the angle of (s1, s2)
     only, and that is uniform: the mean is an integral over one turn.

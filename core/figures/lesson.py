@@ -1,6 +1,6 @@
 """The lesson's charts, in plotly: one size for the desk, a larger one for the back of a room.
 
-Classes differ by symbol, lines by dash, as well as by colour.
+Classes differ by symbol, lines by dash, bars by hatching, as well as by colour.
 """
 
 from __future__ import annotations
@@ -13,146 +13,169 @@ import plotly.graph_objects as go
 from core.figures import tiny
 from core.figures.style import Theme
 
-CLASSES = (("#2f6fb0", "circle"), ("#c2571a", "x-thin-open"))
-DARK_CLASSES = (("#7db4ea", "circle"), ("#f3a15f", "x-thin-open"))
-WEIGHT = ("#b1182b", "#f28b82")  # weights on light and dark; patterns take the theme's outline
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = (("circle", "●", "disc"), ("x-thin-open", "×", "cross"))  # of the two classes: legend, label, picture
+X1, X2 = "x<sub>1</sub>", "x<sub>2</sub>"
+DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
+
+
+def _light(theme: Theme) -> bool:
+    return theme.background == "#ffffff"
+
+
+def class_colours(theme: Theme) -> tuple[str, str]:
+    return ("#2f6fb0", "#c2571a") if _light(theme) else ("#7db4ea", "#f3a15f")
+
+
+def weight_colour(theme: Theme) -> str:
+    """Of whatever is a weight; patterns take the theme's outline."""
+    return "#b1182b" if _light(theme) else "#f28b82"
 
 
 def shades(theme: Theme) -> tuple[str, ...]:
     """From "hardly any" to "much", visible on the theme's background at both ends."""
-    return ("#c3c7cd" if theme.background == "#ffffff" else "#474d59", *theme.signed[len(theme.signed) // 2 + 2:])
-
-
-def weight_colour(theme: Theme) -> str:
-    return WEIGHT[0] if theme.background == "#ffffff" else WEIGHT[1]
+    return ("#c3c7cd" if _light(theme) else "#474d59", *theme.signed[len(theme.signed) // 2 + 2:])
 
 
 def plane(points: np.ndarray, positive: np.ndarray, theme: Theme, *, size: int, x_label: str, y_label: str,
           span: tuple[Sequence[float], Sequence[float]], names: Sequence[str],
           labels: Sequence[tuple[float, float]] = (), lines: Mapping[str, np.ndarray] | None = None,
-          arrows: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
-          border: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None, at: str = "") -> go.Figure:
-    """Points (n,2) of two classes with equal axes; ``lines`` hold two points (2,2) each, ``arrows`` a start and an end.
+          arrows: Mapping[str, np.ndarray] | None = None,
+          border: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None, star: str = "") -> go.Figure:
+    """Points (n,2) of two classes with equal axes, ``positive (n,)`` telling the second class.
 
-    The classes' names stand at ``labels``, or in a legend when there are none. ``border``: x (k,), y (m,), values (m,k)
-    whose zero line is the model's; the origin is marked by a star named ``at``. The first arrow is a
-    weight, the second a pattern.
+    The classes' ``names`` stand at ``labels``, or in a legend when there are none. ``lines`` hold two points (2,2)
+    each; ``arrows`` the tips (2,) of arrows from the origin, first a weight, then a pattern; ``border`` x (k,),
+    y (m,) and values (m,k) whose zero line is the model's. ``star`` names the origin.
     """
-    kinds = CLASSES if theme.background == "#ffffff" else DARK_CLASSES
-    traces: list = []
-    for value, name, (colour, symbol) in zip((False, True), names, kinds):
-        part = points[positive == value]
-        traces.append(go.Scatter(x=part[:, 0], y=part[:, 1], mode="markers", name=name, hoverinfo="skip",
-                                 marker={"color": colour, "symbol": symbol, "size": 5, "opacity": 0.55,
-                                         "line": {"width": 1, "color": colour}}))
+    traces: list = [go.Scatter(  # for the legend; the points are a picture, however many they are
+        x=[None], y=[None], mode="markers", name=name, marker={"color": colour, "symbol": symbol, "size": 8})
+        for name, colour, (symbol, _, _) in zip(names, class_colours(theme), SYMBOLS)]
+    layers = [(points[positive == value], np.tile(tiny.rgb(colour), (int((positive == value).sum()), 1)), mark)
+              for value, colour, (_, _, mark) in zip((False, True), class_colours(theme), SYMBOLS)]
     if border is not None:
         traces.append(go.Contour(x=border[0], y=border[1], z=border[2], showscale=False, hoverinfo="skip",
-                                 contours={"start": 0, "end": 0, "size": 1, "coloring": "none"},
-                                 line={"color": theme.text, "width": 2.5}, name="network's boundary", showlegend=True))
-    for (name, ends), dash in zip((lines or {}).items(), DASHES[1:]):
+                                 contours={"start": 0, "end": 0, "size": 1, "coloring": "none"}, showlegend=True,
+                                 line={"color": theme.text, "width": 2.5}, name="network's boundary"))
+    for (name, ends), dash in zip((lines or {}).items(), DASHES):
         traces.append(go.Scatter(x=ends[:, 0], y=ends[:, 1], mode="lines", name=name, hoverinfo="skip",
                                  line={"color": theme.text, "width": 2, "dash": dash}))
-    if at:
-        traces.append(go.Scatter(x=[0], y=[0], mode="markers", name=at, hoverinfo="skip",
+    if star:
+        traces.append(go.Scatter(x=[0], y=[0], mode="markers", name=star, hoverinfo="skip",
                                  marker={"color": theme.text, "symbol": "star", "size": 13}))
-    figure = go.Figure(traces, layout(theme, size, x_label, y_label, legend=not labels))
-    figure.update_xaxes(range=list(span[0]), constrain="domain")
-    figure.update_yaxes(range=list(span[1]), scaleanchor="x", constrain="domain")
-    for (x, y), name, (colour, symbol) in zip(labels, names, kinds):
-        sign = "●" if symbol == "circle" else "×"
-        figure.add_annotation(x=x, y=y, text=f"<b>{sign} {name}</b>", showarrow=False, font={"color": colour, "size": size + 1},
-                              bgcolor=theme.background, opacity=0.9)
-    for (name, (start, end)), colour in zip((arrows or {}).items(), (weight_colour(theme), theme.outline)):
-        figure.add_annotation(x=end[0], y=end[1], ax=start[0], ay=start[1], axref="x", ayref="y", text="", arrowhead=2,
+    content = layout(theme, size, x_label, y_label, legend=not labels)
+    figure = go.Figure(traces, content | _picture(layers, span, content))
+    for (x, y), name, colour, (_, sign, _) in zip(labels, names, class_colours(theme), SYMBOLS):
+        _say(figure, x, y, f"{sign} {name}", colour, size + 1, theme)
+    for (name, tip), colour in zip((arrows or {}).items(), (weight_colour(theme), theme.outline)):
+        figure.add_annotation(x=tip[0], y=tip[1], ax=0, ay=0, axref="x", ayref="y", text="", arrowhead=2,
                               arrowwidth=4, arrowsize=0.9, arrowcolor=colour)
-        figure.add_annotation(x=end[0], y=end[1], text=f"<b>{name}</b>", showarrow=False, bgcolor=theme.background, opacity=0.92,
-                              font={"color": colour, "size": size + 2}, yshift=size if end[1] >= start[1] else -size)
+        _say(figure, tip[0], tip[1], name, colour, size + 2, theme, size if tip[1] >= 0 else -size)
     return figure
 
 
 def curve(x: np.ndarray, y: np.ndarray, theme: Theme, *, size: int, x_label: str, y_label: str,
           marks: Mapping[str, tuple[float, float]], y_range: Sequence[float]) -> go.Figure:
-    """One curve over x (k,) with named points on it, each with its name beside it."""
+    """One curve of shares over x (k,) with named points on it: the reader's, then the best."""
     figure = go.Figure(go.Scatter(x=x, y=y, mode="lines", line={"color": theme.text, "width": 2.5},
                                   hovertemplate="%{x:.2f}: %{y:.3f}<extra></extra>"),
                        layout(theme, size, x_label, y_label))
-    for (name, (at, height)), symbol, colour in zip(marks.items(), ("diamond", "star"), (weight_colour(theme), theme.outline)):
+    kinds = zip(marks.items(), ("diamond", "star"), (weight_colour(theme), theme.outline))
+    for (name, (at, height)), symbol, colour in kinds:
         figure.add_trace(go.Scatter(x=[at], y=[height], mode="markers", hoverinfo="skip",
                                     marker={"symbol": symbol, "size": 15, "color": colour}))
-        figure.add_annotation(x=at, y=height, text=f"<b>{name}</b>", showarrow=False, yshift=16,
-                              font={"color": colour, "size": size + 1}, bgcolor=theme.background, opacity=0.9)
+        _say(figure, at, height, name, colour, size + 1, theme, 12 + size)
     return figure.update_yaxes(range=list(y_range), tickformat=".0%")
 
 
 def bars(values: Mapping[str, np.ndarray], names: Sequence[str], theme: Theme, *, size: int) -> go.Figure:
-    """For each method (from the top) the importance of each variable (k,), divided by the sum of |importance|."""
-    labels = list(values)
-    traces = []
-    for i, (name, colour, pattern) in enumerate(zip(names, ("#2f6fb0" if theme.background == "#ffffff" else "#7db4ea",
-                                                            weight_colour(theme)), ("", "/"))):
-        part = [v[i] / np.abs(v).sum() for v in values.values()]
-        traces.append(go.Bar(x=part, y=labels, orientation="h", name=name, text=[f"{p:+.2f}".replace("-", "−") for p in part],
-                             textposition="outside", cliponaxis=False, hoverinfo="skip",
-                             marker={"color": colour, "pattern": {"shape": pattern}}))
+    """For each method (from the top) the importance of two variables, divided by the sum of |importance|."""
+    colours, traces = (class_colours(theme)[0], weight_colour(theme)), []
+    for i, (name, colour, hatching) in enumerate(zip(names, colours, ("", "/"))):
+        share = [v[i] / np.abs(v).sum() for v in values.values()]
+        traces.append(go.Bar(
+            x=share, y=list(values), orientation="h", name=name, hoverinfo="skip", cliponaxis=False,
+            text=[f"{s:+.2f}".replace("-", "−") for s in share], textposition="outside",
+            marker={"color": colour, "pattern": {"shape": hatching}}))
     figure = go.Figure(traces, layout(theme, size, "share, with its sign", "", legend=True))
     figure.update_layout(barmode="group", bargap=0.25, margin={"l": int(7.5 * size)})
-    return figure.update_xaxes(range=[-1.2, 1.6], tickvals=[-0.5, 0, 0.5, 1], zerolinewidth=2).update_yaxes(autorange="reversed", zeroline=False)
+    figure.update_xaxes(range=[-1.2, 1.6], tickvals=[-0.5, 0, 0.5, 1], zerolinewidth=2)
+    return figure.update_yaxes(autorange="reversed", zeroline=False)
 
 
-def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, size: int, span: float = 4.5) -> go.Figure:
-    """Points (n,2) coloured by share (n,) from 0 to limit: a picture within axes, however many points."""
-    data = tiny.dots(points, share, limit, shades(theme), span)
-    figure = go.Figure(layout=layout(theme, size - 1, "x<sub>1</sub>", "x<sub>2</sub>"))
-    figure.add_layout_image({"source": tiny.address(data), "xref": "x", "yref": "y", "x": -span, "y": span, "sizex": 2 * span,
-                             "sizey": 2 * span, "sizing": "stretch", "layer": "above"})
-    figure.add_trace(go.Scatter(x=[0], y=[0], mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
-    figure.update_layout(margin={"l": 3 * size, "r": 4, "t": 4, "b": 3 * size})
-    figure.update_xaxes(range=[-span, span], tickvals=[-4, 0, 4], constrain="domain", title={"standoff": 4})
-    return figure.update_yaxes(range=[-span, span], tickvals=[-4, 0, 4], scaleanchor="x", constrain="domain", title={"standoff": 2})
+def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, size: int,
+          span: float = 4.5) -> go.Figure:
+    """Points (n,2) coloured by share (n,) from 0 to limit, the largest on top; points without one are rings."""
+    known, order = ~np.isnan(share), np.argsort(share)
+    order = order[known[order]]
+    grey = np.full(((~known).sum(), 3), 128, np.uint8)
+    layers = [(points[~known], grey, "ring"),
+              (points[order], tiny.coloured(share[order], limit, shades(theme), signed=False), "disc")]
+    content = layout(theme, size - 1, X1, X2)
+    content["margin"] = {"l": 3 * size, "r": 4, "t": 4, "b": 3 * size}
+    for axis in ("xaxis", "yaxis"):
+        content[axis] |= {"tickvals": [-4, 0, 4]}
+    hidden = {"x": [0], "y": [0], "mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip"}  # draws the axes
+    return go.Figure(go.Scatter(hidden), content | _picture(layers, ((-span, span), (-span, span)), content))
+
+
+def _picture(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],
+             content: dict) -> dict:
+    """The part of a layout that puts points as one picture under the traces, with equal axes that cover ``span``."""
+    (left, right), (bottom, top) = span
+    return {"images": [{"source": tiny.address(tiny.dots(layers, span)), "xref": "x", "yref": "y", "x": left, "y": top,
+                        "sizex": right - left, "sizey": top - bottom, "sizing": "stretch", "layer": "below"}],
+            "xaxis": content["xaxis"] | {"range": [left, right], "constrain": "domain"},
+            "yaxis": content["yaxis"] | {"range": [bottom, top], "constrain": "domain", "scaleanchor": "x"}}
 
 
 def reach(x: np.ndarray, closed: np.ndarray, at: Sequence[float], sampled: np.ndarray, gradient: float,
           here: tuple[float, float], theme: Theme, *, size: int) -> go.Figure:
-    """x3's share over the kernel's width on a logarithmic axis: closed form, estimate, the gradient's and the reader's."""
+    """x3's share over the kernel's width x (k,), logarithmic: closed form, estimate, gradient, and the reader's."""
+    place = float(np.clip(here[0], x[0], x[-1]))
     figure = go.Figure([
         go.Scatter(x=x, y=closed, mode="lines", name="closed form", line={"color": theme.outline, "width": 3},
                    hovertemplate="b = %{x:.2f}: %{y:.3f}<extra>closed form</extra>"),
         go.Scatter(x=list(at), y=sampled, mode="markers", name="from 2,500 points",
                    marker={"symbol": "circle-open", "size": 11, "color": theme.text, "line": {"width": 2}},
                    hovertemplate="b = %{x:g}: %{y:.3f}<extra>sampled</extra>"),
-        go.Scatter(x=[x[0], x[-1]], y=[gradient] * 2, mode="lines", name=f"gradient, {gradient:.3f}", hoverinfo="skip",
-                   line={"color": weight_colour(theme), "width": 2, "dash": "dash"})],
+        go.Scatter(x=[x[0], x[-1]], y=[gradient] * 2, mode="lines", hoverinfo="skip",
+                   name=f"gradient, {gradient:.3f}",
+                   line={"color": weight_colour(theme), "width": 2, "dash": "dash"}),
+        go.Scatter(x=[place], y=[here[1]], mode="markers", hoverinfo="skip", showlegend=False,
+                   marker={"symbol": "diamond", "size": 16, "color": theme.outline})],
         layout(theme, size, "width b of the neighbourhood", "share of x<sub>3</sub>", legend=True))
-    place = float(np.clip(here[0], x[0], x[-1]))
-    figure.add_trace(go.Scatter(x=[place], y=[here[1]], mode="markers", hoverinfo="skip", showlegend=False,
-                                marker={"symbol": "diamond", "size": 16, "color": theme.outline}))
-    figure.add_annotation(x=np.log10(place), y=here[1], text=f"<b>{here[1]:.3f}</b>", showarrow=False, yshift=18,
-                          xshift=14, font={"color": theme.outline, "size": size + 3})
-    figure.update_xaxes(type="log", tickvals=[0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20], range=np.log10([0.045, 22]).tolist())
+    _say(figure, float(np.log10(place)), here[1], f"{here[1]:.3f}", theme.outline, size + 3, theme, 12 + size)
+    ticks = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20]
+    figure.update_xaxes(type="log", tickvals=ticks, range=np.log10([0.045, 22]).tolist())
     return figure.update_yaxes(range=[-0.01, 0.45], nticks=6)
 
 
 def thresholds(x: np.ndarray, lines: Mapping[str, np.ndarray], here: float, theme: Theme, *, size: int) -> go.Figure:
     """Shares over the correlation that counts as correlated, a dash a method, with the reader's threshold."""
-    light = theme.background == "#ffffff"
-    colours = (weight_colour(theme), "#2f6fb0" if light else "#7db4ea", "#8a6d1f" if light else "#d9b95b", "#7a4fa3" if light else "#c4a1e8",
-               theme.outline, "#888888")
+    colours = (weight_colour(theme), *class_colours(theme), theme.outline, "#888888")
     traces = [go.Scatter(x=x, y=y, name=name, mode="lines", line={"color": c, "dash": d, "width": 2.5},
                          hovertemplate=f"{name} %{{y:.0%}}<extra></extra>")
-              for (name, y), c, d in zip(lines.items(), colours, (*DASHES[1:], "solid"))]
+              for (name, y), c, d in zip(lines.items(), colours, DASHES)]
     figure = go.Figure(traces, layout(theme, size, "correlation with the noise under the shape, more than",
                                       "share of |map|", legend=True))
     figure.add_vline(here, line={"color": theme.text, "width": 1.5, "dash": "dot"})
     return figure.update_layout(hovermode="x unified").update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def layout(theme: Theme, size: int, x_label: str, y_label: str, *, legend: bool = False) -> go.Layout:
+def _say(figure: go.Figure, x: float, y: float, text: str, colour: str, size: int, theme: Theme, up: int = 0) -> None:
+    """A word at a place, ``up`` pixels above it."""
+    figure.add_annotation(x=x, y=y, text=f"<b>{text}</b>", showarrow=False, yshift=up, bgcolor=theme.background,
+                          opacity=0.92, font={"color": colour, "size": size})
+
+
+def layout(theme: Theme, size: int, x_label: str, y_label: str, *, legend: bool = False) -> dict:
+    """What the lesson's charts share, as a plain dictionary: plotly checks it once, when the figure is made."""
     axis = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128,128,128,.35)", "fixedrange": True,
             "tickfont": {"size": size, "color": theme.text}}
-    return go.Layout({
+    return {
         "margin": {"l": 4 * size + 6, "r": 6, "t": 6, "b": 3 * size + 10}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "showlegend": legend, "font": {"size": size, "color": theme.text},
-        "legend": {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemclick": False, "itemdoubleclick": False},
+        "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "font": {"size": size, "color": theme.text},
+        "showlegend": legend, "legend": {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0,
+                                         "itemclick": False, "itemdoubleclick": False},
         "xaxis": {**axis, "title": {"text": x_label, "standoff": 6}},
-        "yaxis": {**axis, "title": {"text": y_label, "standoff": 4}}})
+        "yaxis": {**axis, "title": {"text": y_label, "standoff": 4}}}

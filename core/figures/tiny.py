@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import io
 from collections.abc import Sequence
 
@@ -14,12 +15,18 @@ from core.figures.style import Theme, outline
 EDGE = 256  # pixels of a picture at least, so that outlines are fine and zooming stays crisp
 
 
+def rgb(colour: str) -> np.ndarray:
+    """``#rrggbb`` as three numbers of type uint8."""
+    return np.array([int(colour[i:i + 2], 16) for i in (1, 3, 5)], np.uint8)
+
+
 def coloured(values: np.ndarray, limit: float, colours: Sequence[str], *, signed: bool) -> np.ndarray:
     """Values (...) as RGB (..., 3) uint8: from -limit (``signed``) or 0 to limit through evenly spaced colours."""
-    stops = np.array([[int(c[i:i + 2], 16) for i in (1, 3, 5)] for c in colours], float)
+    stops = np.stack([rgb(c) for c in colours]).astype(float)
     low = -limit if signed else 0.0
     where = (np.clip(np.nan_to_num(values), low, limit) - low) / (limit - low) * (len(stops) - 1)
-    return np.stack([np.interp(where, np.arange(len(stops)), stops[:, i]) for i in range(3)], -1).round().astype(np.uint8)
+    channels = [np.interp(where, np.arange(len(stops)), stops[:, i]) for i in range(3)]
+    return np.stack(channels, -1).round().astype(np.uint8)
 
 
 def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed: bool, mask: np.ndarray | None = None,
@@ -39,30 +46,43 @@ def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed:
     return png(image)
 
 
-def dots(points: np.ndarray, values: np.ndarray, limit: float, colours: Sequence[str], span: float,
-         edge: int = 440) -> bytes:
-    """Points (n,2) as discs on a clear square from -span to span, coloured by values (n,) from 0 to limit.
+def dots(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],
+         width: int = 480) -> bytes:
+    """Points as marks on a clear picture that covers ``span`` ((left, right), (bottom, top)), as a PNG file.
 
-    The largest values are drawn last; points without a value are small rings.
+    Each layer has points (n,2), colours (n,3) uint8 and a mark: disc, cross or ring; later points lie on top.
     """
-    image = Image.new("RGBA", (edge, edge))
-    draw = ImageDraw.Draw(image)
-    places = (points * (1, -1) / span + 1) / 2 * edge
-    shades = coloured(values, limit, colours, signed=False)
-    radius = edge / 150
-    for i in np.argsort(np.nan_to_num(values, nan=-1.0), kind="stable"):
-        x, y = places[i]
-        box = (x - radius, y - radius, x + radius, y + radius)
-        if np.isnan(values[i]):
-            draw.ellipse(box, outline=(128, 128, 128, 160))
-        else:
-            draw.ellipse(box, fill=(*shades[i].tolist(), 235))
-    return png(image)
+    packed = tuple((points.astype(np.float64).tobytes(), colours.tobytes(), mark) for points, colours, mark in layers)
+    return _dots(packed, tuple(map(tuple, span)), width)
+
+
+@functools.lru_cache(maxsize=64)
+def _dots(layers: tuple, span: tuple, width: int) -> bytes:
+    (left, right), (bottom, top) = span
+    height = round(width * (top - bottom) / (right - left))
+    canvas = np.zeros((height, width, 4), np.uint8)
+    for points, colours, mark in layers:
+        points, colours = np.frombuffer(points).reshape(-1, 2), np.frombuffer(colours, np.uint8).reshape(-1, 3)
+        column = (points[:, 0] - left) / (right - left) * width
+        row = (top - points[:, 1]) / (top - bottom) * height
+        places = np.column_stack([row, column]).astype(int)[:, None] + _mark(mark)
+        inside = ((places >= 0) & (places < (height, width))).all(2)
+        ink = np.column_stack([colours, np.full(len(colours), 235, np.uint8)])
+        canvas[*places[inside].T] = ink.repeat(inside.sum(1), axis=0)
+    return png(Image.fromarray(canvas))
+
+
+def _mark(name: str, radius: int = 4) -> np.ndarray:
+    """Offsets (k,2) of the pixels of a mark."""
+    row, column = np.mgrid[-radius:radius + 1, -radius:radius + 1]
+    far = np.hypot(row, column)
+    return np.argwhere({"disc": far <= radius - 0.5, "ring": np.abs(far - radius + 1) <= 0.7,
+                        "cross": np.abs(np.abs(row) - np.abs(column)) <= 1}[name]) - radius
 
 
 def png(image: Image.Image) -> bytes:
     file = io.BytesIO()
-    image.save(file, "PNG")
+    image.save(file, "PNG", compress_level=3)
     return file.getvalue()
 
 

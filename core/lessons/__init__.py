@@ -50,9 +50,9 @@ def comparison(step: str, settings: Mapping[str, Any]) -> tuple[Spec, dict[str, 
     if step == "idea":
         return IDEA, {"gradient": {}, "patternlocal": {}}
     if step == "images":
-        return IMAGES.replace(background="CORR", image=settings["lesson_image"]), {m: {} for m in PICTURED}
+        return IMAGES.replace(background="CORR", image=settings["lesson_image"]), dict(PICTURED)
     if step in ("two variables", "weight to pattern"):
-        return SIMPLEST, {m: dict(options) for m, options in EXPLAINED.items()}
+        return SIMPLEST, dict(EXPLAINED)
     option = next(o for o in METHODS["patternlocal"].options if o.name == "bandwidth")
     x = xor(settings["sigma_d"], settings["tau"], settings["bandwidth"]).x[:500]
     wide = settings["bandwidth"] / float(np.median(distances(x, x)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from core import pipeline
 from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
-from core.types import InputError, NotApplicable, Spec
+from core.types import Attribution, InputError, NotApplicable, Spec
 
 EXAMPLE = Spec(scenario="XOR", background="CORR", snr=0.15, size=8, model="MLP", image=1)
 SMALL = 8  # edge of an example's images
@@ -31,6 +31,10 @@ class Picture:
     kind: str
     caption: str
     mask: np.ndarray | None = None
+
+
+def _map(a: Attribution, caption: str) -> Picture:
+    return Picture(a.values, "signed" if a.signed else "magnitude", caption, a.mask if a.mask.any() else None)
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,14 @@ def _method(name: str) -> Example:
     a = pipeline.explain(EXAMPLE.replace(method=name))
     mark = pipeline.score(a, ["ime"])
     below = "empty map" if np.isnan(mark["ime"]) else f"{1 - mark['ime']:.0%} inside"
-    seconds = _timed(lambda: METHODS[name].function(pipeline.context(a.spec), **dict(a.spec.options)))
-    return Example((Picture(a.values, "signed" if a.signed else "magnitude", below, a.mask),), min(seconds, a.seconds),
-                   f"for one image of {SMALL} × {SMALL}")
+    seconds = _timed(METHODS[name].function, pipeline.context(a.spec), **dict(a.spec.options))
+    return Example((_map(a, below),), min(seconds, a.seconds), f"for one image of {SMALL} × {SMALL}")
 
 
-def _timed(work: Callable[[], object]) -> float:
+def _timed(work: Callable, *arguments: object, **options: object) -> float:
+    """Seconds of one call."""
     start = time.perf_counter()
-    work()
+    work(*arguments, **options)
     return time.perf_counter() - start
 
 
@@ -77,9 +81,8 @@ def _metric(name: str) -> Example:
     for method in COMPARED:
         a = pipeline.explain(EXAMPLE.replace(method=method))
         value = METRICS[name].function(a.values, a.mask)
-        seconds += _timed(lambda: METRICS[name].function(a.values, a.mask))  # again: the first loads libraries
-        pictures.append(Picture(a.values, "signed" if a.signed else "magnitude", f"{METHODS[method].label}: {value:.3f}",
-                                a.mask))
+        seconds += _timed(METRICS[name].function, a.values, a.mask)  # again: the first loads libraries
+        pictures.append(_map(a, f"{METHODS[method].label}: {value:.3f}"))
     return Example(tuple(pictures), seconds / len(COMPARED), f"for one map of {SMALL} × {SMALL}")
 
 
@@ -115,12 +118,11 @@ def _model(name: str) -> Example:
     ready = [r for r in pipeline.models.records() if r["model"] == name and r["file"] and r["size"] in (SMALL, 0)]
     if not ready:
         raise NotApplicable(f"No trained {SMALL} × {SMALL} version, so there is no tiny example.")
-    record = max(ready, key=lambda r: [r[f] == getattr(EXAMPLE, f) for f in ("dataset", "background", "scenario", "snr")])
+    like = ("dataset", "background", "scenario", "snr")  # the more of these the example shares, the better
+    record = max(ready, key=lambda r: [r[field] == getattr(EXAMPLE, field) for field in like])
     spec = EXAMPLE.replace(**{f: record[f] for f in pipeline.models.catalogue.ADDRESS}, method="gradient")
     a = pipeline.explain(spec)
     network, images = pipeline.model(spec), pipeline.dataset(spec).test.x
-    mask, data = (a.mask if a.mask.any() else None), pipeline.models.name_of(spec).split(" 0.")[0]
-    return Example((Picture(a.image, "image", data, mask),
-                    Picture(a.values, "signed" if a.signed else "magnitude", f"weights, {record['accuracy']:.1%} right",
-                            mask)),
-                   _timed(lambda: network.predict_proba(images)), f"to answer {len(images):,} images")
+    data, mask = pipeline.models.name_of(spec).split(" 0.")[0], (a.mask if a.mask.any() else None)
+    return Example((Picture(a.image, "image", data, mask), _map(a, f"weights, {record['accuracy']:.1%} right")),
+                   _timed(network.predict_proba, images), f"to answer {len(images):,} images")

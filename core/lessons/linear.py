@@ -63,8 +63,8 @@ def two_variables(sigma_d: float = 1.0, x2_weight: float = 0.0) -> TwoVariables:
     """How well the sign of ``x1 + v x2`` gives the sign of s, for the reader's v and for the best one."""
     x, s = _points(sigma_d)
     best = np.linalg.lstsq(x, s, rcond=None)[0]
-    readers = {"yours": np.array([1.0, x2_weight]), "x1 alone": np.array([1.0, 0.0]), "x2 alone": np.array([0.0, 1.0]),
-               "best": best}
+    readers = {"yours": np.array([1.0, x2_weight]), "x1 alone": np.array([1.0, 0.0]),
+               "x2 alone": np.array([0.0, 1.0]), "best": best}
     closed = {"yours": toy.linear_accuracy(sigma_d, x2_weight), "x1 alone": toy.linear_accuracy(sigma_d, 0.0),
               "x2 alone": 0.5, "best": 1.0}
     note = "" if sigma_d else ("Without d, x2 is always 0. It has nothing to cancel: every weight on it gives the "
@@ -118,7 +118,8 @@ def from_weight(sigma_d: float = 1.0) -> FromWeight:
             importance[method] = explain_linear(method, BEST, at, x, options)
         except NotApplicable as reason:
             importance[method] = str(reason)
-    note = "" if sigma_d else "Without d there is nothing to suppress: x2 is always 0, and all importance is x1's."
+    note = "" if sigma_d else ("Without d there is nothing to suppress: x2 is always 0. Gradient and OpenAPI still give it a "
+                               "weight; whoever looks at how x2 moves gives it nothing.")
     return FromWeight(sigma_d, x, s > 0, at, covariance, covariance @ BEST / (BEST @ covariance @ BEST),
                       np.cov(x.T), haufe_patterns(x, BEST[:, None])[:, 0], importance, note)
 

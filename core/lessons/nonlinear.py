@@ -16,22 +16,24 @@ from typing import Any
 import numpy as np
 
 from core.datasets import toy
+from core.registry import METHODS
 
 POINTS = 2500
 SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
 CURVE = np.geomspace(0.05, 20, 40)
 SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 ROWS = 100  # centres whose neighbourhoods are in memory at a time
+FAINT = -300.0  # exponent of a weight that counts for nothing: smaller ones are no normal numbers, and slow
 FLAT = 1e-12  # a slope below it is a gradient of rounding
-LIME_SAMPLES, LIME_SPREAD, LIME_WIDTH, LIME_RIDGE = 1000, 0.5, 0.5, 1e-2  # the method's own defaults, gaussian sampling
+LIME = {"sampling": "gaussian", "samples": 400}  # of the registered method, with its other options at their defaults
 
 
 @dataclass(frozen=True)
 class Xor:
     """Step 3. Points ``x (n,3)`` with answers ``y (n,)``; per method the ``share (n,)`` of importance x3 gets.
 
-    A share is ``|a3| / sum |a|``, NaN where the method gives nothing. ``closed`` is PatternLocal's mean in closed form
-    at the same points, ``worth`` how many equal neighbours a neighbourhood is worth on average. ``notes`` say
+    A share is ``|a3| / sum |a|``, NaN where the method gives nothing. ``closed`` is PatternLocal's mean in closed
+    form at the same points, ``worth`` how many equal neighbours a neighbourhood is worth on average. ``notes`` say
     in words what happens at extreme settings.
     """
 
@@ -55,7 +57,8 @@ class Xor:
 
     def numbers(self) -> dict[str, Any]:
         return {"mean_share_of_x3": self.mean, "empty": self.empty, "patternlocal_closed_form": self.closed,
-                "neighbours_worth": self.worth, "correlation_of_x3_with_y": self.correlation, "notes": list(self.notes)}
+                "neighbours_worth": self.worth, "correlation_of_x3_with_y": self.correlation,
+                "notes": list(self.notes)}
 
 
 @functools.lru_cache(maxsize=32)
@@ -100,8 +103,9 @@ def _pattern_shares(sigma_d: float, bandwidth: float) -> tuple[np.ndarray, float
     return toy.shares(found), worth
 
 
-def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray, bandwidth: float) -> tuple[np.ndarray, float]:
-    """PatternLocal ``Cov_p(x) w`` (m,3) for weights and centers (m,3), p a Gaussian kernel of any width over data (n,3).
+def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
+             bandwidth: float) -> tuple[np.ndarray, float]:
+    """PatternLocal ``Cov_p(x) w`` (m,3) for weights and centers (m,3), p a Gaussian kernel over data (n,3).
 
     Few variables and many centres: all local covariances come from one product of p with x and its squares. NaN where
     no second point has weight. Also the mean of ``1 / sum p^2``: how many equal neighbours a neighbourhood is worth.
@@ -113,7 +117,7 @@ def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray, bandwid
     for first in range(0, len(centers), ROWS):
         center, w = centers[first:first + ROWS], weights[first:first + ROWS]
         square = far + np.square(center).sum(1)[:, None] - 2 * center @ data.T
-        p = np.exp(square / (-2 * bandwidth**2))
+        p = np.exp(np.maximum(square / (-2 * bandwidth**2), FAINT))
         total, mean, second = np.split(p @ moments, [1, 4], axis=1)
         mean, second = mean / total, second / total
         covariance = np.zeros((len(center), 3, 3))
@@ -131,19 +135,21 @@ def _lime_shares(sigma_d: float, tau: float) -> np.ndarray:
 
 
 def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
-    """LIME's weights (n,3) at points x (n,3) of the margin: one draw of moves serves all points.
+    """LIME's weights (n,3) at points x (n,3): the registered method with the options LIME, all points at once.
 
-    Ridge on Gaussian moves in units of each variable's deviation, exponential kernel: the registered method's defaults.
+    One draw of moves, in units of each variable's deviation, serves all points; so do kernel and ridge.
     """
+    options = METHODS["lime"].check(LIME)
     data = x.astype(np.float32)
     deviation = data.std(0, dtype=np.float64).astype(np.float32)
-    z = LIME_SPREAD * deviation * np.random.default_rng(seed).standard_normal((LIME_SAMPLES, 3), dtype=np.float32)
+    z = deviation * np.random.default_rng(seed).standard_normal((options["samples"], 3), dtype=np.float32)
+    z *= np.float32(options["spread"])
     square = np.square(z, dtype=np.float64).sum(1)
-    p = np.exp(-square / square.mean() / (2 * LIME_WIDTH)**2)
+    p = np.exp(-square / square.mean() / (2 * options["kernel_width"])**2)
     p /= p.sum()
     rows = (z - p @ z) * np.sqrt(p)[:, None]
     gram = rows.T @ rows
-    solved = np.linalg.solve(gram + LIME_RIDGE * np.trace(gram) / 3 * np.eye(3), rows.T)
+    solved = np.linalg.solve(gram + options["ridge"] * np.trace(gram) / 3 * np.eye(3), rows.T)
     found = []
     for part in np.array_split(data.astype(np.float64), max(1, len(x) // 500)):
         f = toy.xor_output((part[:, None] + z).reshape(-1, 3), tau).reshape(len(part), -1)
@@ -157,7 +163,10 @@ def _shapley_shares(sigma_d: float, tau: float) -> np.ndarray:
 
 
 def shapley(x: np.ndarray, tau: float) -> np.ndarray:
-    """Shapley values (n,3) of ``tanh(f/tau)`` at points x (n,3), an absent variable being 0: KernelSHAP with all coalitions."""
+    """Shapley values (n,3) of ``tanh(f/tau)`` at points x (n,3), an absent variable being 0.
+
+    What the registered KernelSHAP gives when it asks about all coalitions.
+    """
     players = range(x.shape[1])
     value = {s: toy.xor_output(x * np.isin(players, s), tau)
              for size in range(len(players) + 1) for s in itertools.combinations(players, size)}

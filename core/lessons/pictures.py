@@ -17,7 +17,8 @@ from core.types import Attribution, Spec
 IDEA = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
 IMAGES = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
 BACKGROUNDS = tetromino.BACKGROUNDS
-SHOWN = ("gradient", "lime", "kernelshap", "openapi", "patternlocal")
+FEW = {"samples": 500}  # half the default: a class waits for them
+SHOWN: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEW, "kernelshap": FEW, "openapi": {}, "patternlocal": {}}
 THRESHOLDS = np.linspace(0, 0.99, 100)
 ZONES = ("inside the shape", "on correlated background", "elsewhere")
 DOTS = 1200  # training images drawn in the plane
@@ -28,8 +29,8 @@ class Idea:
     """A plane of images through one of them, spanned by its weight and its pattern; the image is at 0, 0.
 
     ``points (n,2)`` are training images with their ``labels (n,)`` projected on it, ``margin (k,k)`` the model's over
-    the grid ``across (k,)``, ``up (k,)`` (rows along ``up``), ``line (2,2)`` two points where the linear surrogate changes
-    sign. ``weight (2,)`` and ``pattern (2,)`` have length 1; the maps are those of Gradient and PatternLocal.
+    the grid ``across (k,)``, ``up (k,)`` (rows along ``up``), ``line (2,2)`` two points where the linear surrogate
+    changes sign. ``weight (2,)`` and ``pattern (2,)`` have length 1; the maps are those of Gradient and PatternLocal.
     """
 
     points: np.ndarray
@@ -74,8 +75,9 @@ def idea() -> Idea:
     slope = plane @ weight
     foot = -context.outputs(here[None])[0] * slope / (slope @ slope)
     along = np.array([-slope[1], slope[0]]) / np.linalg.norm(slope) * np.ptp(np.concatenate([across, up]))
-    return Idea(points, np.asarray(context.training.y[:DOTS]), across, up, margin, np.stack([foot - along, foot + along]),
-                slope / np.linalg.norm(slope), plane @ pattern / np.linalg.norm(pattern), maps)
+    return Idea(points, np.asarray(context.training.y[:DOTS]), across, up, margin,
+                np.stack([foot - along, foot + along]), slope / np.linalg.norm(slope),
+                plane @ pattern / np.linalg.norm(pattern), maps)
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _background(name: str, maps: Mapping[str, Attribution], correlation: float) 
 
 @functools.lru_cache(maxsize=64)
 def _map(background: str, image: int, method: str) -> Attribution:
-    return pipeline.explain(IMAGES.replace(background=background, image=image, method=method))
+    return pipeline.explain(IMAGES.replace(background=background, image=image, method=method, options=SHOWN[method]))
 
 
 def zones(values: np.ndarray, mask: np.ndarray, related: np.ndarray, correlation: float) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from html import escape
 
 import numpy as np
@@ -17,12 +18,14 @@ from pages.components import choices, frame
 EDGE = 92  # pixels of a tiny picture
 STYLE = """<style>
 .al-cards {display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem;}
-.al-card {border: 1px solid rgba(128,128,128,.3); border-radius: .5rem; padding: .8rem 1rem; font-size: .875rem; line-height: 1.4;
-          break-inside: avoid; overflow-wrap: anywhere;}
+.al-card {border: 1px solid rgba(128,128,128,.3); border-radius: .5rem; padding: .8rem 1rem; font-size: .875rem;
+          line-height: 1.4; break-inside: avoid; overflow-wrap: anywhere;}
 .al-card h3 {font-size: 1.05rem !important; padding: 0 0 .3rem !important; margin: 0;}
 .al-card p {margin: 0 0 .45rem; font-size: inherit;}
 .al-card .al-formula {font-family: "STIX Two Math", "Cambria Math", "DejaVu Serif", serif; font-style: italic;}
-.al-card figure {display: inline-block; margin: 0 .5rem .4rem 0; vertical-align: top; font-size: .75rem; line-height: 1.25;}
+.al-card dt, .al-card dd {font-size: .8rem;}
+.al-card figure {display: inline-block; margin: 0 .5rem .4rem 0; vertical-align: top; font-size: .75rem;
+                 line-height: 1.25;}
 .al-card img {display: block; border: 1px solid rgba(128,128,128,.35);}
 .al-card .al-facts {opacity: .75; font-size: .8rem;}
 .al-card summary {cursor: pointer;}
@@ -33,8 +36,9 @@ STYLE = """<style>
 .al-words div {break-inside: avoid; padding-bottom: .5rem;}
 @media print {
   [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-family {display: none !important;}
-  .stApp, .stMain, .block-container {position: static !important; overflow: visible !important; height: auto !important;
-                                     background: #fff !important; padding: 0 !important;}
+  html, body, .stApp, .stMain, .block-container {
+    position: static !important; overflow: visible !important; padding: 0 !important; height: auto !important;
+    background: #fff !important;}
   .stMain * {color: #000 !important;}
   * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}
 }
@@ -46,12 +50,13 @@ def page() -> None:
     choices.restore()
     choices.write()
     st.html(STYLE)
-    st.segmented_control("Family", choices.FAMILIES, key="family", required=True, label_visibility="collapsed", wrap=True,
-                         format_func=lambda text: text[0].upper() + text[1:])
+    st.segmented_control("Family", choices.FAMILIES, key="family", required=True, label_visibility="collapsed",
+                         wrap=True, format_func=lambda text: text[0].upper() + text[1:])
     for notice in choices.notices():
         st.warning(f"The link could not be followed in full. {notice}")
     if st.session_state.family == "glossary":
-        words = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in lessons.GLOSSARY.items())
+        words = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>"
+                        for name, text in lessons.GLOSSARY.items())
         st.html(f"<dl class='al-words'>{words}</dl>")
     else:
         _family(st.session_state.family)
@@ -60,8 +65,10 @@ def page() -> None:
 def _family(family: str) -> None:
     """All cards at once, as one page of text and small pictures; examples not known yet are counted."""
     entries, theme, place, cards = lessons.entries(family), DARK if frame.dark() else LIGHT, st.empty(), []
+    start = time.monotonic()
     for done, entry in enumerate(entries):
-        place.progress(done / len(entries), f"{done} of {len(entries)} examples, {entry.label} next")
+        if time.monotonic() - start > 0.3:
+            place.progress(done / len(entries), f"{done} of {len(entries)} examples, {entry.label} next")
         cards.append(card(entry, lessons.example(family, entry.name), theme))
     place.empty()
     st.html(f"<div class='al-cards'>{''.join(cards)}</div>")
@@ -69,8 +76,8 @@ def _family(family: str) -> None:
 
 def card(entry: Entry, example: lessons.Example, theme: Theme) -> str:
     """One entry as HTML: idea, formula, example, when it misleads, options, cost, reference."""
-    parts = [f"<h3>{escape(entry.label)}</h3>",
-             "".join(_picture(p, theme, entry.label) for p in example.pictures) or f"<p class='al-facts'>{escape(example.reason)}</p>",
+    pictures = "".join(_picture(p, theme, entry.label) for p in example.pictures)
+    parts = [f"<h3>{escape(entry.label)}</h3>", pictures or f"<p class='al-facts'>{escape(example.reason)}</p>",
              f"<p>{escape(entry.summary)}</p>"]
     if entry.formula:
         parts.append(f"<p class='al-formula'>{escape(entry.formula)}</p>")
@@ -94,12 +101,13 @@ def _option(option: Option) -> str:
 
 
 def _picture(picture: lessons.Picture, theme: Theme, label: str) -> str:
-    colours, signed = {"signed": (theme.signed, True), "magnitude": (theme.magnitude, False), "image": (theme.image, True)}[picture.kind]
-    data = tiny.picture(np.asarray(picture.values, float), colours, theme, signed=signed, mask=picture.mask)
+    colours = {"signed": theme.signed, "magnitude": theme.magnitude, "image": theme.image}[picture.kind]
+    data = tiny.picture(np.asarray(picture.values, float), colours, theme, signed=picture.kind != "magnitude",
+                        mask=picture.mask)
     alt = f"{label}: {picture.caption}"
     return (f"<figure style='width:{EDGE}px'><img src='{tiny.address(data)}' alt='{escape(alt, quote=True)}' "
             f"width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>")
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.{1 if seconds < .01 else 0}f} ms"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:{'.2g' if seconds < .0095 else '.0f'}} ms"

@@ -19,19 +19,24 @@ STYLE = """<style>
 .block-container {padding-bottom: 1rem;}
 .stMain [data-testid="stVerticalBlock"] {gap: .6rem;}
 .stMain [data-testid="stMarkdownContainer"] p {line-height: 1.4;}
-.al-numbers {margin: 0; padding: 0 !important; font-size: .85rem; line-height: 1.35; font-variant-numeric: tabular-nums;
-             display: grid; grid-template-columns: auto auto; column-gap: .8rem; row-gap: .15rem; align-items: baseline;}
+.al-numbers {margin: 0; padding: 0 !important; font-size: .85rem; line-height: 1.35; align-items: baseline;
+             font-variant-numeric: tabular-nums; display: grid; grid-template-columns: auto auto; gap: .15rem .8rem;}
 .al-numbers dt {opacity: .8;}
 .al-numbers dd {margin: 0; font-weight: 600;}
 .al-tiny {margin: 0; font-size: .8rem; line-height: 1.3; font-variant-numeric: tabular-nums;}
 .al-tiny figcaption {font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
 .al-tiny img {display: block; border: 1px solid rgba(128,128,128,.35);}
 @media print {
-  [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-step, .st-key-lesson-top button, .st-key-lesson-top label,
-  .stMain [data-testid="stTooltipIcon"] {display: none !important;}
-  .stApp, .stMain, .block-container {position: static !important; overflow: visible !important; height: auto !important;
-                                     color: #000 !important; background: #fff !important; padding: 0 !important;}
-  .stMain * {color: #000 !important; opacity: 1 !important;}
+  [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-step, .st-key-lesson-top, .st-key-reveal,
+  .st-key-pictured, .stMain [data-testid="stTooltipIcon"] {display: none !important;}
+  html, body, .stApp, .stMain, .block-container {
+    position: static !important; overflow: visible !important; padding: 0 !important; height: auto !important;
+    background: #fff !important;}
+  .stMain * {color: #000 !important;}
+  .stMain button {background: #fff !important;}
+  [data-testid="stHorizontalBlock"] {flex-wrap: nowrap !important;}
+  [data-testid="stColumn"] {min-width: 0 !important;}
+  .st-key-clouds, .st-key-clouds > div {display: flex !important; flex-direction: row !important; flex-wrap: wrap !important;}
   .js-plotly-plot text {fill: #000 !important;}
   figure, .js-plotly-plot, dl {break-inside: avoid;}
   * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}
@@ -39,7 +44,8 @@ STYLE = """<style>
 </style>"""
 PRESENTER = """<style>
 html {font-size: 21px !important;}
-[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"], h1 {display: none !important;}
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"], h1 {
+  display: none !important;}
 .block-container {padding: .5rem 1.2rem .5rem !important;}
 .al-quiet, .al-numbers, .al-tiny {font-size: .9rem !important; opacity: .9;}
 </style>"""
@@ -63,11 +69,11 @@ def page(top: DeltaGenerator) -> None:
     for notice in choices.notices():
         st.warning(f"The link could not be followed in full. {notice}")
     step = Step({name: state[name] for name in lessons.SLIDERS}, DARK if frame.dark() else LIGHT,
-                17 if state.present else 13, 470 if state.present else 400, state.reveal)
+                state.present, state.reveal)
     drawn: dict[str, Callable[[Step], None]] = {
         "idea": lesson_images.idea, "two variables": lesson_toys.two_variables,
-        "weight to pattern": lesson_toys.weight_to_pattern, "XOR": lesson_toys.xor, "bandwidth": lesson_toys.bandwidth,
-        "images": lesson_images.backgrounds}
+        "weight to pattern": lesson_toys.weight_to_pattern, "XOR": lesson_toys.xor,
+        "bandwidth": lesson_toys.bandwidth, "images": lesson_images.backgrounds}
     try:
         drawn[state.step](step)
     except InputError as error:
@@ -75,17 +81,22 @@ def page(top: DeltaGenerator) -> None:
 
 
 def _turning() -> None:
-    """Previous and next step; a presenter's clicker sends Page up and Page down."""
-    steps = list(lessons.STEPS)
-    here = steps.index(st.session_state.step)
+    """Back and on through questions and answers; a presenter's clicker sends Page up and Page down."""
+    state, steps = st.session_state, list(lessons.STEPS)
+    here = steps.index(state.step)
 
-    def go(to: int) -> None:
-        st.session_state.step = steps[to]
-        _forget()
+    def go(forward: bool) -> None:
+        if forward and not state.reveal:
+            state.reveal = True
+        elif not forward and state.reveal:
+            state.reveal = False
+        else:
+            state.step, state.guess, state.reveal = steps[here + (1 if forward else -1)], None, not forward
 
-    st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(here - 1,), disabled=here == 0, shortcut="PageUp")
-    st.button("Next", icon=":material/chevron_right:", on_click=go, args=(here + 1,), disabled=here == len(steps) - 1,
-              shortcut="PageDown")
+    st.button("Back", icon=":material/chevron_left:", on_click=go, args=(False,), shortcut="PageUp",
+              disabled=here == 0 and not state.reveal)
+    st.button("On", icon=":material/chevron_right:", on_click=go, args=(True,), shortcut="PageDown",
+              disabled=here == len(steps) - 1 and state.reveal)
     st.html(f"<b>{NAMES[steps[here]]}</b>, {here + 1} of {len(steps)}", width="content")
 
 
@@ -99,7 +110,7 @@ def _to_compare() -> None:
     if not st.button("The same in Compare", icon=":material/compare:", type="tertiary"):
         return
     spec, methods = lessons.comparison(state.step, {name: state[name] for name in lessons.SLIDERS})
-    for name in ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed", "image"):
+    for name in choices.SHARED:
         state[name] = getattr(spec, name)
     state.images, state.methods = "all images", list(methods)
     for method, options in methods.items():

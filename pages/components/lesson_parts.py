@@ -1,10 +1,11 @@
-"""What the lesson's steps are made of: a question before its answer, sliders, numbers beside formulas, charts, maps."""
+"""What the lesson's steps are made of: a question before its answer, sliders, numbers, charts, small maps."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,22 +16,32 @@ from core.figures import tiny
 from core.figures.style import Theme
 from core.types import Attribution
 
-LABELS = {"sigma_d": "σ_d: distraction", "x2_weight": "v: weight of x₂", "tau": "τ: softness", "bandwidth": "b: reach",
-          "lesson_image": "Test image", "correlation": "Correlated means more than"}
+LABELS = {"sigma_d": "σ_d: distraction", "x2_weight": "v: weight of x₂", "tau": "τ: softness",
+          "bandwidth": "b: reach", "lesson_image": "Test image", "correlation": "Correlated means more than"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a step draws with: the sliders' values, the theme, the size of chart type, whether the answer is out."""
+    """What a step draws with: the sliders' values, the theme, large type or not, whether the answer is out."""
 
     settings: Mapping[str, Any]
     theme: Theme
-    size: int
-    height: int
+    large: bool
     reveal: bool
 
     @property
+    def size(self) -> int:
+        """Of type in charts, pixels."""
+        return 17 if self.large else 13
+
+    @property
+    def height(self) -> int:
+        """Of a chart, pixels."""
+        return 470 if self.large else 400
+
+    @property
     def sliders(self) -> dict[str, Any]:
+        """The values of this step's own sliders, by name."""
         return {name: self.settings[name] for name in lessons.STEPS[st.session_state.step]}
 
 
@@ -42,7 +53,8 @@ def ask(question: str, answers: Sequence[str], right: int, why: str) -> None:
         state.guess = None
     st.pills("Your guess", range(len(answers)), key="guess", format_func=lambda i: answers[i],
              label_visibility="collapsed", wrap=True)
-    st.toggle("Show the answer", key="reveal")
+    if not state.present:  # there the key that goes on shows it
+        st.toggle("Show the answer", key="reveal")
     if state.reveal:
         said = "" if state.guess is None else "Right: " if state.guess == right else "Not quite: "
         answer = answers[right] if said else answers[right][0].upper() + answers[right][1:]
@@ -78,13 +90,16 @@ def notes(*texts: str) -> None:
         st.info(text, icon=":material/info:")
 
 
-def picture(values: np.ndarray, a: Attribution, step: Step, title: str, edge: int, alt: str, kind: str = "image",
-             below: str = "") -> None:
-    """A small map with its title and a line below."""
+def picture(values: np.ndarray, a: Attribution, step: Step, title: str, edge: int, alt: str, *, kind: str = "image",
+            below: str = "") -> None:
+    """A small picture (h,w) with the outline of the attribution's truth, its title and a line below.
+
+    ``kind``: image, truth or map.
+    """
     theme = step.theme
     colours, signed = {"image": (theme.image, True), "truth": ((theme.background, theme.outline), False),
                        "map": (theme.signed if a.signed else theme.magnitude, a.signed)}[kind]
-    data = tiny.picture(values, colours, theme, signed=signed, mask=a.mask)
-    line = f"<span class='al-quiet'>{below}</span>" if below else ""
-    st.html(f"<figure class='al-tiny' style='width:{edge}px'><figcaption>{title}</figcaption>"
-            f"<img src='{tiny.address(data)}' alt='{alt}' width='{edge}' height='{edge}'>{line}</figure>", width="content")
+    source = tiny.address(tiny.picture(np.asarray(values, float), colours, theme, signed=signed, mask=a.mask))
+    st.html(f"<figure class='al-tiny' style='width:{edge}px'><figcaption>{escape(title)}</figcaption>"
+            f"<img src='{source}' alt='{escape(alt, quote=True)}' width='{edge}' height='{edge}'>"
+            f"<span class='al-quiet'>{escape(below)}</span></figure>", width="content")

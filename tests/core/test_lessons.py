@@ -1,4 +1,4 @@
-"""What the Suppressors and Methods pages show: closed forms, and the registered methods as oracles of the fast ones."""
+"""What the Suppressors and Methods pages show: closed forms, and registered methods as oracles of the fast ones."""
 
 import json
 
@@ -73,7 +73,7 @@ class _Classifier(torch.nn.Module):
 @pytest.mark.parametrize("tau", [0.5, 2.0])
 def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau):
     x = toy.xor_suppressor(400, 1.0, np.random.default_rng(3))[0].astype(np.float32).astype(np.float64)
-    options = {"sampling": "gaussian"} if method == "lime" else {}
+    options = nonlinear.LIME if method == "lime" else {}
     for point, expected in list(zip(x, fast(x, tau)))[:8]:
         context = Context(Model("toy", freeze(_Classifier(tau)), 1.0), point[None, :], 1, "margin",
                           Training(x[:, None, :].astype(np.float32), np.zeros(len(x))))
@@ -85,7 +85,8 @@ def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau
 def test_patterns_from_moments_point_where_the_general_ones_do(bandwidth):
     x = toy.xor_suppressor(2000, 1.0, np.random.default_rng(4))[0]
     w = toy.xor_direction(x[:150])
-    moments, general = nonlinear.patterns(x, w, x[:150], bandwidth)[0], local_patterns(w, x, x[:150], bandwidth=bandwidth)
+    moments = nonlinear.patterns(x, w, x[:150], bandwidth)[0]
+    general = local_patterns(w, x, x[:150], bandwidth=bandwidth)
     np.testing.assert_allclose(moments / np.abs(moments).sum(1, keepdims=True),
                                general / np.abs(general).sum(1, keepdims=True), atol=1e-9)
 
@@ -102,7 +103,8 @@ def test_the_local_covariance_is_its_textbook_form(sigma_d, bandwidth):
 def test_the_integral_over_angles_gives_the_average_share(bandwidth, share):
     x = toy.xor_suppressor(200_000, 1.0, np.random.default_rng(5))[0]
     assert toy.xor_share(1.0, bandwidth) == pytest.approx(share, abs=0.001)
-    assert toy.third_share(toy.xor_pattern(x, 1.0, bandwidth)) == pytest.approx(toy.xor_share(1.0, bandwidth), abs=0.002)
+    averaged = toy.third_share(toy.xor_pattern(x, 1.0, bandwidth))
+    assert averaged == pytest.approx(toy.xor_share(1.0, bandwidth), abs=0.002)
 
 
 def test_the_curve_runs_from_the_gradient_to_nothing():
@@ -159,7 +161,8 @@ def test_zones_share_out_the_whole_map():
     for t in (0.0, 0.5, 0.99):
         shares = pictures.zones(values, mask, related, t)
         assert shares.sum() == pytest.approx(1, abs=1e-12)
-        assert shares[1] == pytest.approx(pictures.curve(values, mask, related)[np.searchsorted(pictures.THRESHOLDS, t)])
+        at = np.searchsorted(pictures.THRESHOLDS, t)
+        assert shares[1] == pytest.approx(pictures.curve(values, mask, related)[at])
     np.testing.assert_array_equal(np.isnan(pictures.zones(np.zeros((8, 8)), mask, related, 0.5)), True)
 
 
@@ -190,7 +193,8 @@ def test_an_entry_without_small_images_or_with_unknown_truth_says_so(register):
     register(DATASETS, "large", lambda *, size=64: None, options=(Option("size", "", choices=(64,)),))
     register(MODELS, "untrained", lambda size: None)
     register(METHODS, "never", _never)
-    for family, name, words in (("data sets", "large", "8 × 8"), ("models", "untrained", "8 × 8"), ("methods", "never", "says no")):
+    for family, name, words in (("data sets", "large", "8 × 8"), ("models", "untrained", "8 × 8"),
+                                ("methods", "never", "says no")):
         lessons.example.cache_clear()
         found = lessons.example(family, name)
         assert not found.pictures and words in found.reason
@@ -203,8 +207,9 @@ def _never(context):
 
 def test_a_card_s_numbers_are_the_pipeline_s():
     a = pipeline.explain(Spec(scenario="XOR", background="CORR", snr=0.15, size=8, image=1, method="gradient"))
-    assert lessons.example("methods", "gradient").pictures[0].caption == f"{1 - METRICS['ime'].function(a.values, a.mask):.0%} inside"
-    assert f"{METRICS['emd'].function(a.values, a.mask):.3f}" in lessons.example("metrics", "emd").pictures[0].caption
+    ime, emd = (METRICS[name].function(a.values, a.mask) for name in ("ime", "emd"))
+    assert lessons.example("methods", "gradient").pictures[0].caption == f"{1 - ime:.0%} inside"
+    assert f"{emd:.3f}" in lessons.example("metrics", "emd").pictures[0].caption
 
 
 def test_the_glossary_is_in_order_and_in_sentences():
@@ -223,7 +228,7 @@ def test_a_slider_off_its_scale_is_an_input_error_that_names_it(given):
 
 
 def test_teach_prints_the_numbers_of_its_steps(capsys):
-    assert main(["teach", "--json", "--step", "XOR", "--step", "bandwidth", "--sigma-d", "1", "--bandwidth", "inf"]) == 0
+    assert main(["teach", "--json", "--step", "XOR", "--step", "bandwidth", "--sigma-d=1", "--bandwidth=inf"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert list(printed) == ["settings", "XOR", "bandwidth"] and printed["settings"]["bandwidth"] == "inf"
     assert printed["XOR"]["mean_share_of_x3"] == lessons.xor(1.0, 0.5, np.inf).mean

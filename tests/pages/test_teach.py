@@ -48,7 +48,7 @@ def test_every_step_asks_first_and_then_shows_its_charts(lesson, step, reveal, p
     app = lesson(step=step, reveal=reveal, present=present)
     assert not app.exception and not app.error and not app.warning
     assert len(app.get("plotly_chart")) == CHARTS[step][reveal]
-    assert app.button_group(key="guess") and app.toggle(key="reveal").value == reveal
+    assert app.button_group(key="guess") and (present or app.toggle(key="reveal").value == reveal)
     assert all(len(chart.proto.alt) > 20 for chart in app.get("plotly_chart"))
 
 
@@ -66,24 +66,31 @@ def test_the_guess_is_judged_when_the_answer_is_out(lesson, guess, said):
 
 
 def test_the_next_step_begins_with_its_question(lesson):
-    app = lesson(step="two variables", reveal=True, guess=2, sigma_d=2.0, present=True)
-    next(b for b in app.button if b.label == "Next").click().run()
-    assert app.query_params == {"step": "weight to pattern", "sigma_d": "2.0", "present": "True"}
-    assert not app.toggle(key="reveal").value and app.slider(key="sigma_d").value == 2.0
+    app = lesson(step="two variables", guess=2, sigma_d=2.0, present=True)
+    on = next(b for b in app.button if b.label == "On")
+    on.click().run()
+    kept = {"sigma_d": "2.0", "present": "True"}
+    assert app.query_params == {"step": "two variables", "guess": "2", "reveal": "True"} | kept
+    on.click().run()
+    assert app.query_params == {"step": "weight to pattern"} | kept
+    assert app.slider(key="sigma_d").value == 2.0
 
 
-@pytest.mark.parametrize("name, text", [("tau", "3"), ("sigma_d", "-1"), ("bandwidth", "x"), ("step", "five"), ("guess", "9"),
-                                        ("lesson_image", "500"), ("correlation", "nan"), ("reveal", "yes")])
+@pytest.mark.parametrize("name, text", [("tau", "3"), ("sigma_d", "-1"), ("bandwidth", "x"), ("step", "five"),
+                                        ("guess", "9"), ("lesson_image", "500"), ("correlation", "nan"),
+                                        ("reveal", "yes")])
 def test_nonsense_in_a_link_is_told_and_the_page_works(lesson, name, text):
     app = lesson(**{name: text})
     assert not app.exception and len(app.warning) == 1 and text in app.warning[0].value
 
 
 @pytest.mark.parametrize("chosen, told", [
-    ({"step": "two variables", "sigma_d": 0.0}, "x2 is always 0"), ({"step": "weight to pattern", "sigma_d": 0.0}, "nothing to suppress"),
+    ({"step": "two variables", "sigma_d": 0.0}, "x2 is always 0"),
+    ({"step": "weight to pattern", "sigma_d": 0.0}, "nothing to suppress"),
     ({"step": "XOR", "sigma_d": 0.0}, "x3 is always 0"), ({"step": "XOR", "tau": 0.001}, "almost a step"),
     ({"step": "XOR", "bandwidth": 0.01}, "mostly chance"), ({"step": "bandwidth", "sigma_d": 0.0}, "never moves"),
-    ({"step": "bandwidth", "bandwidth": 0.01}, "hardly two points"), ({"step": "XOR", "bandwidth": "inf"}, "PatternLocal")])
+    ({"step": "bandwidth", "bandwidth": 0.01}, "hardly two points"),
+    ({"step": "XOR", "bandwidth": "inf"}, "PatternLocal")])
 def test_extreme_sliders_show_what_happens_in_words(lesson, chosen, told):
     app = lesson(reveal=True, **chosen)
     assert not app.exception and told in words(app)
@@ -102,7 +109,8 @@ def test_the_threshold_curve_is_core_s(lesson):
     figure = json.loads(app.get("plotly_chart")[0].proto.spec)
     corr = lessons.images(1, 0.5)[-1]
     drawn = figure["data"][0]["y"]
-    np.testing.assert_allclose(np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"]), corr.curve["gradient"])
+    drawn = np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"])
+    np.testing.assert_allclose(drawn, corr.curve["gradient"])
 
 
 # ---- cards
@@ -117,7 +125,8 @@ def test_every_entry_of_a_family_has_its_card(cards, family):
         assert all(name in text and meaning in text for name, meaning in lessons.GLOSSARY.items())
         return
     for entry in lessons.entries(family):
-        for part in (entry.label, entry.summary, entry.formula, entry.misleads, entry.reference, *(o.help for o in entry.options)):
+        meanings = [option.help for option in entry.options]
+        for part in (entry.label, entry.summary, entry.formula, entry.misleads, entry.reference, *meanings):
             assert part in text, (entry.name, part)
 
 
