@@ -70,9 +70,9 @@ def read_column(text: str, options: Mapping[str, Mapping[str, Any]]) -> Column:
     return column(name.strip(), _pairs(rest) if colon else options.get(name.strip(), {}))
 
 
-def column_text(name: str, options: Mapping[str, Any]) -> str:
-    """The text that means a column with just these options."""
-    if name in PICTURES:
+def column_text(name: str, options: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> str:
+    """The text that means a column with just these options; the bare name where they are the ones ``chosen``."""
+    if name in PICTURES or (chosen is not None and column(name, chosen) == column(name, options)):
         return name
     plain = METHODS[name].check({})
     return f"{name}:" + ",".join(f"{n}={v}" for n, v in options.items() if v != plain[n])

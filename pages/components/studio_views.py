@@ -185,7 +185,7 @@ def _choose(figure: FigureSpec) -> None:
     plain = studio.preset(figure.kind, base).rows
     state.figure, state.below = figure.kind, list(figure.below)
     state.rows = [] if figure.rows == plain else [studio.row_text(r, base) for r in figure.rows]
-    state.columns = [studio.column_text(n, dict(o)) for n, o in figure.columns]
+    state.columns = [studio.column_text(n, dict(o), choices.method_options(n)) for n, o in figure.columns]
     choices.set_method_options(figure.kind, dict(figure.settings))
     layout = figure.layout
     state.width, state.points, state.scale, state.palette = layout.width, layout.points, layout.scale, layout.palette
