@@ -76,7 +76,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     names = list(dict.fromkeys(n for row in rows for n in row))
     head = "".join(f"<th>{html.escape(n)}</th>" for n in names)
     lines = ("".join(f"<td>{html.escape(_written(row.get(n)))}</td>" for n in names) for row in rows)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    return f"<div style='overflow-x:auto'><table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table></div>"
 
 
 def _written(value: Any) -> str:

@@ -82,7 +82,7 @@ def picture(results: Sequence[Result], scale: str, outline: bool, ending: str) -
 def report(results: Sequence[Result], scale: str, outline: bool) -> bytes:
     from core import studio
 
-    return studio.report(figure(results, scale, outline), share.of_maps([r.attribution.spec for r in results]))
+    return studio.report(figure(results, scale, outline).replace(below=tuple(METRICS)), share.of_maps([r.attribution.spec for r in results]))
 
 
 def arrays(results: Sequence[Result]) -> bytes:

@@ -13,7 +13,7 @@ from pages.components import choices
 
 def popover(command: str, python: str) -> None:
     """A button that opens link, command and Python, each with a button to copy it."""
-    with st.popover("Share", icon=":material/link:", help="Copy this screen as a link, a command or Python."):
+    with st.popover("Share", icon=":material/link:"):
         st.markdown("**Link** to this screen")
         st.code(link(), language=None, wrap_lines=True)
         st.markdown("**Command** for the same without a browser")

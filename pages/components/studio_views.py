@@ -14,6 +14,7 @@ from core.registry import METHODS, METRICS
 from core.studio import FIGURES, FigureSpec
 from core.types import InputError, NotApplicable
 from pages.components import choices, controls, share, views
+from pages.components.panels import BLANK, say
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"
@@ -200,13 +201,22 @@ def _show(figure: FigureSpec) -> None:
         st.segmented_control("File", list(ENDINGS), key="file", required=True, format_func=ENDINGS.get)
         if state.file == "png":
             st.segmented_control("Resolution, dpi", (150, 300, 600), key="dpi", required=True)
+    if state.get(CANCELLED) == figure:
+        st.info("Cancelled. What was computed is kept.")
+        st.button("Go on", on_click=state.pop, args=(CANCELLED,))
+        return
     ending, place = state.file, st.empty()
     shown = "png" if ending == "pdf" else ending
     preview = figure.replace(layout=paper.Layout(**{**figure.layout.to_dict(), "dpi": PREVIEW_DPI})) \
         if ending == "pdf" else figure
 
+    with place.container():
+        bar = st.empty()
+        # Pressing any button stops the run at its next word of progress; this one also keeps it from starting again.
+        st.button("Cancel", icon=":material/close:", key="cancel_figure", on_click=state.__setitem__, args=(CANCELLED, figure))
+
     def progress(done: int, total: int, text: str) -> None:
-        place.progress(min(done / total, 1.0), f"{done} of {total} {text}")
+        bar.progress(min(done / total, 1.0), f"{done} of {total} {text}")
 
     content = studio.content(figure, progress=progress)
     picture = studio.draw(preview, shown, progress=progress)
@@ -216,10 +226,21 @@ def _show(figure: FigureSpec) -> None:
             f"src='data:{paper.MIME[shown]};base64,{base64.b64encode(picture).decode()}'></div>")
     st.html(f"<div class='al-quiet'>{page.inches:g} in wide, all text {figure.layout.type_size:g} points, fonts embedded. "
             + ("Shown: the same drawing as PNG." if ending == "pdf" else "Shown: the file itself.") + "</div>")
+    if faint := _faint(content, figure):
+        say(f"Nearly blank at the shared scale: {', '.join(faint)}. Choose Per panel.")
     _notices(figure)
     _files(figure, ending)
     st.markdown("**Caption**", help="A draft: data, SNR, model, accuracy and settings are all in it.")
     st.code(content.caption, language=None, wrap_lines=True)
+
+
+def _faint(content: studio.Content, figure: FigureSpec) -> list[str]:
+    """Methods whose maps are too weak to be seen beside the strongest one."""
+    sizes = [(t["method"], t["largest"]) for t in content.table if t.get("largest")]
+    if figure.layout.scale != "shared" or not sizes:
+        return []
+    strongest = max(size for _, size in sizes)
+    return list(dict.fromkeys(METHODS[name].label for name, size in sizes if size < BLANK * strongest))
 
 
 def _alt(figure: FigureSpec) -> str:

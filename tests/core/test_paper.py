@@ -1,5 +1,6 @@
 """Figures for print: exact width and type, crisp cells, true colours, no text over another, the same bytes."""
 
+import base64
 import io
 import itertools
 import re
@@ -287,6 +288,10 @@ def test_the_same_figure_gives_the_same_bytes_in_every_thread(ending):
 def test_text_of_an_svg_is_text():
     svg = paper.save(paper.grid([[paper.Map(one_hot())]], columns=["My method"]), "svg").decode()
     assert ">My method</text>" in svg and "pixelated" in svg
+    font = base64.b64decode(re.search(r"font/ttf;base64,([^)]+)\)", svg)[1])
+    assert len(font) < 50_000, "the letters used, no more"
+    with TTFont(io.BytesIO(font)) as found:
+        assert {ord(c) for c in "My method"} <= set(found.getBestCmap())
 
 
 def test_a_mask_of_nothing_and_an_empty_map_can_be_drawn():

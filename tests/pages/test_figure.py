@@ -112,6 +112,13 @@ def test_what_cannot_be_drawn_is_one_sentence_and_the_page_works_on(open_studio)
     assert not app.exception and "1 rows need 1 titles, not 2" in app.error[0].value
 
 
+def test_a_map_too_weak_to_be_seen_at_the_shared_scale_is_named(open_studio):
+    said = "Nearly blank at the shared scale: PatternLocal"
+    for scale in SCALES:
+        app = open_studio(columns="gradient;patternlocal", scale=scale)
+        assert any(said in h.value for h in app.main.get("html")) == (scale == "shared")
+
+
 def sidecar(**changes) -> tuple[studio.FigureSpec, dict]:
     figure = studio.FigureSpec(
         rows=(PLAIN.replace(image=4, seed=3, output="probability"), PLAIN.replace(image=1, snr=0.35, model="CNN")),
