@@ -7,15 +7,37 @@ is a name, with options after a colon: ``patternlocal:surrogate=lime,count=500``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core import pipeline
 from core.registry import DATASETS, METHODS
-from core.studio.spec import PICTURES, Column, column, row
+from core.studio.kinds import preset
+from core.studio.spec import PICTURES, Column, FigureSpec, column, row
+from core.studio.spec import layout as read_layout
 from core.types import InputError, Spec
 
 FIELDS = [f.name for f in dataclasses.fields(Spec) if f.name not in ("method", "options")]
+
+
+def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: str | None, options: Mapping[str, str],
+               below: str | None, settings: Mapping[str, str], layout: Mapping[str, str], title: str) -> FigureSpec:
+    """The figure that a command line describes: a preset with what was asked to be different.
+
+    ``columns`` and ``below`` are lists in one text; ``options`` have keys ``method.name``.
+    """
+    figure, by_method = preset(kind, base), {}
+    for key, value in options.items():
+        method, _, option = key.partition(".")
+        by_method.setdefault(method, {})[option] = value
+    names = [n for n, _ in figure.columns] if columns is None else columns.split(";" if ";" in columns else ",")
+    if unused := [m for m in by_method if m not in names]:
+        raise InputError(f"--option is for {', '.join(unused)}, which is no column: {', '.join(names)}.")
+    return figure.replace(
+        rows=figure.rows if images is None else tuple(base.replace(image=i) for i in images),
+        columns=tuple(read_column(name, by_method) for name in names),
+        below=figure.below if below is None else tuple(part for part in below.split(",") if part),
+        settings=tuple(settings.items()), layout=read_layout(layout), title=title)
 
 
 def read_row(text: str, base: Spec) -> Spec:

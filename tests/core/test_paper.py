@@ -11,6 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
+from fontTools.ttLib import TTFont
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from matplotlib.text import Text
