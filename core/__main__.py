@@ -69,8 +69,10 @@ def parser() -> argparse.ArgumentParser:
                          "METHOD.NAME=VALUE. Between ; a column may hold options: A;B:NAME=VALUE,NAME=VALUE")
     command.add_argument("--below", metavar="A,B", help="below each map: metrics, largest (default emd,ime)")
     command.add_argument("--title", help="a line above the figure")
-    for flag, text in (("--set", "a setting of the preset"), ("--layout", "width (column, page, slide), points, scale, palette, outline, dpi")):
-        command.add_argument(flag, action="append", default=[], metavar="NAME=VALUE", help=f"{text}; may be given again")
+    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                         help="a setting of the preset; may be given again")
+    command.add_argument("--layout", action="append", default=[], metavar="NAME=VALUE",
+                         help="width (column, page, slide), points, scale, palette, outline, dpi; may be given again")
 
     command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
@@ -268,8 +270,8 @@ def figure(options: argparse.Namespace) -> None:
         except OSError as error:
             raise InputError(f"{path} could not be written: {error.strerror or error}.") from None
     caption = studio.content(wanted).caption
-    print(json.dumps({"files": [str(p) for p in files], "sha256": hashlib.sha256(data).hexdigest(), "caption": caption,
-                      "notices": notices}) if options.json else caption)
+    print(json.dumps({"files": [str(p) for p in files], "sha256": hashlib.sha256(data).hexdigest(),
+                      "caption": caption, "notices": notices}) if options.json else caption)
 
 
 def _pairs(flag: str, texts: list[str]) -> dict[str, str]:

@@ -30,5 +30,6 @@ from core.studio.words import (
 
 __all__ = ["FIGURES", "LARGEST", "PICTURES", "Content", "FigureSpec", "Sidecar", "archive", "arrays", "column",
            "column_label", "column_text", "content",
-           "differences", "draw", "fingerprints", "from_words", "layout", "preset", "read", "read_column", "read_file",
-           "read_row", "report", "restore", "row_label", "row_text", "scenarios", "sidecar", "suggested_rows", "table"]
+           "differences", "draw", "fingerprints", "from_words", "layout", "preset", "read", "read_column",
+           "read_file", "read_row", "report", "restore", "row_label", "row_text", "scenarios", "sidecar",
+           "suggested_rows", "table"]

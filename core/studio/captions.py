@@ -44,15 +44,16 @@ PARTS: tuple[tuple[tuple[str, ...], Callable[[Spec], str]], ...] = (
     (("snr",), lambda r: f"SNR {r.snr:g}"), (("size",), lambda r: f"{r.size} × {r.size}"),
     (("model",), lambda r: r.model), (("model_seed",), lambda r: f"model seed {r.model_seed}"),
     (("image",), lambda r: f"image {r.image}"), (("seed",), lambda r: f"seed {r.seed}"),
-    (("output", "target"), lambda r: f"{r.output} of the {r.target} class"), (("truth",), lambda r: f"truth {r.truth}"))
+    (("output", "target"), lambda r: f"{r.output} of the {r.target} class"),
+    (("truth",), lambda r: f"truth {r.truth}"))
 
 
 def row_titles(rows: Sequence[Spec]) -> list[str]:
     """What tells each row from the others."""
     if len(rows) == 1:
         return []
-    return [", ".join(say(r) for fields, say in PARTS if any(getattr(r, f) != getattr(o, f) for f in fields for o in rows))
-            for r in rows]
+    different = {f for parts, _ in PARTS for f in parts if len({getattr(r, f) for r in rows}) > 1}
+    return [", ".join(say(r) for parts, say in PARTS if different & set(parts)) for r in rows]
 
 
 def where(rows: Sequence[Spec]) -> str:
@@ -62,8 +63,8 @@ def where(rows: Sequence[Spec]) -> str:
         images = [str(o.image) for o in rows if o.replace(image=0) == r]
         record = pipeline.models.find(r)
         accuracy = f"test accuracy {record['accuracy']:.1%}" if record else "accuracy not known"
-        said.append(f"{DATASETS[r.dataset].label} {r.scenario} {r.background} at {r.size} × {r.size}, SNR {r.snr:g}, {r.model} "
-                    f"({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} {', '.join(images)}")
+        said.append(f"{DATASETS[r.dataset].label} {r.scenario} {r.background} at {r.size} × {r.size}, SNR {r.snr:g}, "
+                    f"{r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} {', '.join(images)}")
     return "; ".join(said) + "."
 
 
@@ -73,13 +74,13 @@ def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table
     out = {"margin": "the margin", "probability": "the probability"}[first.output]
     parts = [where(figure.rows)]
     if methods:
-        parts.append(f"Maps explain {out} of the {'predicted class' if first.target == 'predicted' else 'true class'}; "
-                     f"colours: {SCALES[figure.layout.scale]}.")
+        parts.append(f"Maps explain {out} of the {first.target} class; colours: {SCALES[figure.layout.scale]}.")
         said = [f"{METHODS[n].label} with {in_words(changed(n, o))}" for n, o in methods if changed(n, o)]
-        parts.append(f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, seed {first.seed}.")
+        parts.append(f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, "
+                     f"seed {first.seed}.")
         wrong = len({t["row"] for t in table if t.get("predicted") != t.get("label")})
         if wrong:
-            parts.append(f"{wrong} of {len(figure.rows)} images {'is' if wrong == 1 else 'are'} not classified correctly.")
+            parts.append(f"Not classified correctly: {wrong} of {len(figure.rows)} images.")
         metrics = [METRICS[b] for b in figure.below if b != LARGEST]
         if metrics and any(m.name in t for m in metrics for t in table):
             parts.append("Below each map: " + ", ".join(

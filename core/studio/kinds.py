@@ -16,6 +16,7 @@ from core.studio import captions, toy
 from core.studio.spec import FIGURES, LARGEST, PICTURES, FigureSpec, column
 from core.types import InputError, NotApplicable, Spec
 
+PLANES = "Planes: cosine to the exact weights at the image (dot); dashed: the model's answer changes."
 FEW_REGIONS = 600  # up to which a plane shows their borders
 NEAR, MIDDLE, FAR = 0.0, 0.6, 1.0  # of the way from OpenAPI's radius to the nearest image, on a logarithmic scale
 # Papers' SNR (WHITE, CORR) at 64 x 64: XAI-TRIS.
@@ -76,14 +77,16 @@ def maps(figure: FigureSpec, progress: Progress | None) -> Content:
                 arrays[_free(arrays, f"row{i}_{name}")] = values
         panels.append(cells)
     return Content(panels, figure.column_titles or captions.column_titles(columns),
-                   figure.row_titles or captions.row_titles(figure.rows), captions.maps_caption(figure, columns, table),
+                   figure.row_titles or captions.row_titles(figure.rows),
+                   captions.maps_caption(figure, columns, table),
                    notes=captions.maps_notes(figure, table), arrays=arrays, table=table)
 
 
 def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, dict[str, Any], np.ndarray | None]:
     """One map with its numbers; where the method does not apply, the cell says so and the table why."""
     facts = {"method": spec.method, **{n: getattr(spec, n) for n in (
-        "dataset", "scenario", "background", "snr", "size", "model", "image", "seed")}, "options": captions.options_text(spec)}
+        "dataset", "scenario", "background", "snr", "size", "model", "image", "seed")},
+        "options": captions.options_text(spec)}
     try:
         found = pipeline.explain(spec)
     except NotApplicable as reason:
@@ -96,8 +99,8 @@ def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, d
     if LARGEST in figure.below or figure.layout.scale == "raw":
         lines.append(("max", paper.short(largest)))
     note = "" if largest else "empty map"
-    facts |= {"label": found.label, "predicted": found.predicted, **{m: score[m] for m in metrics}, "largest": largest,
-              "reason": "; ".join(score.reasons.values()) if score else ""}
+    facts |= {"label": found.label, "predicted": found.predicted, **{m: score[m] for m in metrics},
+              "largest": largest, "reason": "; ".join(score.reasons.values()) if score else ""}
     return (paper.Map(found.values, kind, mask if mask.any() else None, lines, note), facts, found.values)
 
 
@@ -144,8 +147,8 @@ def examples(figure: FigureSpec, progress: Progress | None) -> Content:
     said = "; ".join(f"{s} {'/'.join(f'{r.background} {r.snr:g}' for r in figure.rows if r.scenario == s)}"
                      for _, s in scenarios)
     first = figure.rows[0]
-    caption = (f"Examples of {DATASETS[first.dataset].label} at {first.size} × {first.size} pixels: for each scenario (row) "
-               f"and background, one image of each class and its important pixels. SNR: {said}.")
+    caption = (f"Examples of {DATASETS[first.dataset].label} at {first.size} × {first.size} pixels: for each "
+               f"scenario (row) and background, one image of each class and its important pixels. SNR: {said}.")
     return Content(panels, figure.column_titles or titles, figure.row_titles or [s for _, s in scenarios], caption,
                    [(b, 4) for b in backgrounds], arrays=arrays, table=table)
 
@@ -205,7 +208,7 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
             arrays |= {f"row{i}_plane{j}_{n}": getattr(plane, n) for n in ("at", "cosine", "margin", "region")}
             table.append({"row": i, "half_width": half, "regions": plane.count,
                           "lowest_cosine": float(np.nanmin(plane.cosine))})
-        weights = paper.Map(d.values, "signed") if d.found.exact else paper.Map(None, note=f"not exact: {d.found.reason}")
+        weights = paper.Map(d.values) if d.found.exact else paper.Map(None, note=f"not exact: {d.found.reason}")
         panels.append([_plain(_picture("image", d.image, _mask(row), 0)), weights])
         arrays |= {f"row{i}_image": d.image, f"row{i}_weights": d.values}
     lowest = min(0.99, *(t["lowest_cosine"] for t in table))
@@ -213,13 +216,13 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
         panels[facts["row"]].append(paper.Plane(
             plane.at, plane.cosine, plane.margin, plane.region if plane.count < FEW_REGIONS else None,
             (("regions", f"{plane.count:,}"), ("half width", paper.short(facts["half_width"]))), lowest=lowest))
-    caption = (f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact decision features "
-               "found by OpenAPI, and planes through the image (dot) towards its nearest image and one of another class, "
-               "from OpenAPI's radius to the nearest image. Colour: cosine between the exact weights there and at the "
-               "image; dashed: where the model's answer changes.")
+    caption = (f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact "
+               "decision features found by OpenAPI, and planes through the image (dot) towards its nearest image "
+               "and one of another class, from OpenAPI's radius to the nearest image. Colour: cosine between the exact "
+               "weights there and at the image; dashed: where the model's answer changes.")
     return Content(panels, figure.column_titles or ("Image", "Exact weights", "Near", "Between", "Far"),
                    figure.row_titles or captions.row_titles(figure.rows), caption, arrays=arrays, table=table,
-                   notes=("Planes: cosine to the exact weights at the image (dot); dashed: the model's answer changes.",))
+                   notes=[PLANES])
 
 
 def _need_rows(figure: FigureSpec) -> None:

@@ -20,8 +20,9 @@ from core.types import InputError, Spec
 FIELDS = [f.name for f in dataclasses.fields(Spec) if f.name not in ("method", "options")]
 
 
-def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: str | None, options: Mapping[str, str],
-               below: str | None, settings: Mapping[str, str], layout: Mapping[str, str], title: str) -> FigureSpec:
+def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: str | None,
+               options: Mapping[str, str], below: str | None, settings: Mapping[str, str],
+               layout: Mapping[str, str], title: str) -> FigureSpec:
     """The figure that a command line describes: a preset with what was asked to be different.
 
     ``columns`` and ``below`` are lists in one text; ``options`` have keys ``method.name``.

@@ -69,7 +69,8 @@ def _titles(text: str) -> tuple[str, ...]:
 def _content() -> None:
     """Kind of figure, rows, columns, and what stands below the maps."""
     state = st.session_state
-    st.selectbox("Figure", list(FIGURES), key="figure", format_func=lambda n: FIGURES[n].label, on_change=_forget_rows)
+    st.selectbox("Figure", list(FIGURES), key="figure", format_func=lambda n: FIGURES[n].label,
+                 on_change=_forget_rows)
     entry = FIGURES[state.figure]
     st.caption(f"{entry.summary} {entry.reference}.")
     if state.figure == "maps":
@@ -109,15 +110,18 @@ def _rows() -> None:
         st.button("Add an image", icon=":material/add:", on_click=add, type="tertiary",
                   args=([*started, studio.row_text(last.replace(image=last.image + 1), base)],))
         st.button("Every scenario", icon=":material/grid_on:", on_click=add, type="tertiary",
-                  args=(studio.scenarios(base),), help="One row for each scenario and background with a trained model.")
+                  args=(studio.scenarios(base),),
+                  help="One row for each scenario and background with a trained model.")
 
 
 def _columns() -> None:
     state = st.session_state
     plain = ["image", "truth", *METHODS]
-    st.multiselect("Columns", list(dict.fromkeys([*state.columns, *plain])), key="columns", accept_new_options=True, wrap=True,
+    st.multiselect("Columns", list(dict.fromkeys([*state.columns, *plain])), key="columns", wrap=True,
+                   accept_new_options=True,
                    format_func=studio.column_label, placeholder="Those of Compare",
-                   help="Nothing chosen: image, truth and the methods of Compare. A method takes the options chosen for it on Compare. The same method with others is written like "
+                   help="Nothing chosen: image, truth and the methods of Compare. A method takes the options chosen "
+                   "for it on Compare. The same method with others is written like "
                    "patternlocal:surrogate=lime,count=500.")
 
 
@@ -213,7 +217,8 @@ def _show(figure: FigureSpec) -> None:
     with place.container():
         bar = st.empty()
         # Pressing any button stops the run at its next word of progress; this one also keeps it from starting again.
-        st.button("Cancel", icon=":material/close:", key="cancel_figure", on_click=state.__setitem__, args=(CANCELLED, figure))
+        st.button("Cancel", icon=":material/close:", key="cancel_figure", on_click=state.__setitem__,
+                  args=(CANCELLED, figure))
 
     def progress(done: int, total: int, text: str) -> None:
         bar.progress(min(done / total, 1.0), f"{done} of {total} {text}")
@@ -224,8 +229,8 @@ def _show(figure: FigureSpec) -> None:
     page = figure.layout.page
     st.html(f"<div class='al-sheet'><img alt=\"{_alt(figure)}\" style='width:{page.inches * 130:.0f}px' "
             f"src='data:{paper.MIME[shown]};base64,{base64.b64encode(picture).decode()}'></div>")
-    st.html(f"<div class='al-quiet'>{page.inches:g} in wide, all text {figure.layout.type_size:g} points, fonts embedded. "
-            + ("Shown: the same drawing as PNG." if ending == "pdf" else "Shown: the file itself.") + "</div>")
+    say(f"{page.inches:g} in wide, all text {figure.layout.type_size:g} points, fonts embedded. Shown: "
+        + ("the same drawing as PNG." if ending == "pdf" else "the file itself."))
     if faint := _faint(content, figure):
         say(f"Nearly blank at the shared scale: {', '.join(faint)}. Choose Per panel.")
     _notices(figure)
@@ -266,7 +271,8 @@ def _files(figure: FigureSpec, ending: str) -> None:
     files = {
         f"Figure ({ENDINGS[ending]})": (ending, lambda: studio.draw(figure, ending)),
         "Sidecar (json)": ("json", lambda: studio.sidecar(figure, endings=(ending,))),
-        "Arrays (npz)": ("npz", lambda: studio.arrays(figure)), "Table (csv)": ("csv", lambda: studio.table(figure, "csv")),
+        "Arrays (npz)": ("npz", lambda: studio.arrays(figure)),
+        "Table (csv)": ("csv", lambda: studio.table(figure, "csv")),
         "Table (parquet)": ("parquet", lambda: studio.table(figure, "parquet")),
         "All of it (zip)": ("zip", lambda: studio.archive(figure, ending, name))}
     with st.container(horizontal=True, gap="small"):

@@ -1,4 +1,4 @@
-"""The Figure studio in a browser: what is downloaded is what the command line rebuilds, and it can be brought back."""
+"""The Figure studio in a browser: what is downloaded is what the command line rebuilds, and it comes back."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ def test_a_downloaded_figure_is_rebuilt_byte_for_byte_and_brought_back(studio, s
     assert screen.page.evaluate("window.runs") == 0, "a download reruns nothing"
     assert figure.startswith(b"%PDF") and b"Two images" in side
     (tmp_path / "side.json").write_bytes(side)
-    run = subprocess.run([sys.executable, "-m", "core", "figure", tmp_path / "side.json", "--to", tmp_path / "again.pdf", "--json"],
-                         cwd=ROOT, env={**os.environ, "ATTRIBUTION_LAB_HOME": str(server.home)}, capture_output=True,
-                         text=True, check=True)
+    run = subprocess.run([sys.executable, "-m", "core", "figure", tmp_path / "side.json", "--to",
+                          tmp_path / "again.pdf", "--json"], cwd=ROOT,
+                         env={**os.environ, "ATTRIBUTION_LAB_HOME": str(server.home)}, capture_output=True, text=True,
+                         check=True)
     assert (tmp_path / "again.pdf").read_bytes() == figure
     assert json.loads(run.stdout)["sha256"] == hashlib.sha256(figure).hexdigest()
 
