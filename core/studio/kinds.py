@@ -57,6 +57,8 @@ def preset(kind: str, base: Spec | None = None) -> FigureSpec:
 def maps(figure: FigureSpec, progress: Progress | None) -> Content:
     _need_rows(figure)
     columns = figure.columns or preset("maps").columns
+    if len(figure.rows) * len(columns) > paper.MOST:
+        raise InputError(f"A figure has at most {paper.MOST} panels, not {len(figure.rows)} rows of {len(columns)}.")
     panels, table, arrays = [], [], {}
     count, total = 0, len(figure.rows) * len(columns)
     for i, row in enumerate(figure.rows):
@@ -218,8 +220,8 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
             (("regions", f"{plane.count:,}"), ("half width", paper.short(facts["half_width"]))), lowest=lowest))
     caption = (f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact "
                "decision features found by OpenAPI, and planes through the image (dot) towards its nearest image "
-               "and one of another class, from OpenAPI's radius to the nearest image. Colour: cosine between the exact "
-               "weights there and at the image; dashed: where the model's answer changes.")
+               "and one of another class, from OpenAPI's radius to the nearest image. Colour: cosine between the "
+               "exact weights there and at the image; dashed: where the model's answer changes.")
     return Content(panels, figure.column_titles or ("Image", "Exact weights", "Near", "Between", "Far"),
                    figure.row_titles or captions.row_titles(figure.rows), caption, arrays=arrays, table=table,
                    notes=[PLANES])

@@ -204,7 +204,7 @@ def _show(figure: FigureSpec) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control("File", list(ENDINGS), key="file", required=True, format_func=ENDINGS.get)
         if state.file == "png":
-            st.segmented_control("Resolution, dpi", (150, 300, 600), key="dpi", required=True)
+            st.segmented_control("Resolution, dpi", sorted({150, 300, 600, state.dpi}), key="dpi", required=True)
     if state.get(CANCELLED) == figure:
         st.info("Cancelled. What was computed is kept.")
         st.button("Go on", on_click=state.pop, args=(CANCELLED,))

@@ -177,6 +177,13 @@ def test_regions_show_planes_from_near_to_far(spec):
     assert studio.draw(studio.FigureSpec("regions", (spec,), settings=(("points", 11),)), "pdf")
 
 
+def test_too_many_panels_are_refused_before_they_are_computed(figure):
+    many = figure.replace(rows=tuple(figure.rows[0].replace(image=i) for i in range(24)),
+                          columns=tuple(studio.column("lime", {"samples": 10 + i}) for i in range(24)))
+    with pytest.raises(InputError, match="400 panels"):
+        studio.content(many)
+
+
 # ---- files
 
 

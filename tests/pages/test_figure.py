@@ -82,10 +82,10 @@ def test_every_kind_of_figure_is_drawn(open_studio, kind):
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_the_preview_is_the_exported_file_itself(open_studio, ending):
-    app = open_studio(file=ending, rows="image=2", columns="image;lime:samples=50", width="column", dpi=150)
+    app = open_studio(file=ending, rows="image=2", columns="image;lime:samples=50", width="column", dpi=120)
     figure = studio.FigureSpec(
         rows=(PLAIN.replace(image=2),), columns=(("image", ()), studio.column("lime", {"samples": 50})),
-        layout=studio.layout({"width": "column", "dpi": "150"}))
+        layout=studio.layout({"width": "column", "dpi": "120"}))
     assert picture(app) == studio.draw(figure, ending)
 
 

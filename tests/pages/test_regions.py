@@ -41,4 +41,4 @@ def test_a_link_with_nonsense_is_told_and_the_page_works(page):
 
 def test_a_model_that_was_never_trained_is_offered(page):
     app = page(snr=0.01)
-    assert not app.exception and "Train it" in app.button[-1].label
+    assert not app.exception and "Train it" in app.main.button[-1].label

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import string
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +40,8 @@ def save(figure: Figure, ending: str, about: Mapping[str, Any] | None = None) ->
 
 def _with_font(svg: bytes, figure: Figure) -> bytes:
     """The SVG with the letters it uses as a font of its own, so that it looks the same where the font is missing."""
-    letters = "".join(sorted({c for t in figure.findobj(Text) for c in t.get_text()}))
+    # All of ASCII, so that figures share a font that need not be made again.
+    letters = "".join(sorted({*string.printable, *(c for t in figure.findobj(Text) for c in t.get_text())}))
     font = base64.b64encode(words.subset(letters)).decode()
     style = (f"<style>@font-face {{font-family: '{words.FAMILY}'; "
              f"src: url(data:font/ttf;base64,{font}) format('truetype');}}</style>")
