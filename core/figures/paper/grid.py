@@ -79,7 +79,7 @@ class _Sheet:
         self.axes_left, self.axes_bottom = left, bottom
         self.side_titles = self.line + self.gap if any(self.rows) else 0.0
         self.labels = 0.0
-        for attempt in range(4):  # titles need room from panels, and panels' size decides how titles break
+        for _ in range(4):  # titles need room from panels, and panels' size decides how titles break
             self._place(page)
             lines = max((len(self._row_lines(t)) for t in self.rows), default=0)
             wanted = lines * self.line + self.gap if lines else 0.0
