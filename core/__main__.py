@@ -87,8 +87,10 @@ def parser() -> argparse.ArgumentParser:
                          "METHOD.NAME=VALUE. Between ; a column may hold options: A;B:NAME=VALUE,NAME=VALUE")
     command.add_argument("--below", metavar="A,B", help="below each map: metrics, largest (default emd,ime)")
     command.add_argument("--title", help="a line above the figure")
-    for flag, text in (("--set", "a setting of the preset"), ("--layout", "width (column, page, slide), points, scale, palette, outline, dpi")):
-        command.add_argument(flag, action="append", default=[], metavar="NAME=VALUE", help=f"{text}; may be given again")
+    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                         help="a setting of the preset; may be given again")
+    command.add_argument("--layout", action="append", default=[], metavar="NAME=VALUE",
+                         help="width (column, page, slide), points, scale, palette, outline, dpi; may be given again")
 
     command = _command(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
@@ -296,7 +298,11 @@ def figure(options: argparse.Namespace) -> None:
         notices += found.notices
         wanted = found.figure
     else:
-        wanted = _new_figure(options)
+        base = read_spec(argparse.Namespace(**{**vars(options), "option": [], "method": None}))
+        wanted = studio.from_words(
+            options.preset, base, images=pipeline.choose(base, *_range(options.images)) if options.images else None,
+            columns=options.columns, options=_pairs("option", options.option), below=options.below,
+            settings=_pairs("set", options.set), layout=_pairs("layout", options.layout), title=options.title or "")
     for notice in notices:
         print(notice, file=sys.stderr)
     data = studio.draw(wanted, ending, progress=progress)
@@ -314,37 +320,8 @@ def figure(options: argparse.Namespace) -> None:
         except OSError as error:
             raise InputError(f"{path} could not be written: {error.strerror or error}.") from None
     caption = studio.content(wanted).caption
-    print(json.dumps({"files": [str(p) for p in files], "sha256": hashlib.sha256(data).hexdigest(), "caption": caption,
-                      "notices": notices}) if options.json else caption)
-
-
-def _new_figure(options: argparse.Namespace):
-    """The figure the flags describe: a preset with what was asked to be different."""
-    from core import studio
-
-    pairs = {flag: _pairs(flag, getattr(options, flag)) for flag in ("option", "set", "layout")}
-    base = read_spec(argparse.Namespace(**{**vars(options), "option": [], "method": None}))
-    changes: dict[str, Any] = {}
-    if options.images:
-        first, last = _range(options.images)
-        changes["rows"] = tuple(base.replace(image=i) for i in pipeline.choose(base, first, last))
-    by_method: dict[str, dict[str, str]] = {}
-    for name, value in pairs["option"].items():
-        method, _, option = name.partition(".")
-        by_method.setdefault(method, {})[option] = value
-    wanted = studio.preset(options.preset, base)
-    if options.columns:
-        names = options.columns.split(";" if ";" in options.columns else ",")
-    else:
-        names = [n for n, _ in wanted.columns]
-    if unused := [m for m in by_method if m not in names]:
-        raise InputError(f"--option is for {', '.join(unused)}, which is no column: {', '.join(names)}.")
-    changes["columns"] = tuple(studio.read_column(n, by_method) for n in names)
-    if options.below is not None:
-        changes["below"] = tuple(options.below.split(",")) if options.below else ()
-    changes["settings"] = tuple(pairs["set"].items())
-    changes["layout"] = studio.layout(pairs["layout"])
-    return wanted.replace(**changes, title=options.title or "")
+    print(json.dumps({"files": [str(p) for p in files], "sha256": hashlib.sha256(data).hexdigest(),
+                      "caption": caption, "notices": notices}) if options.json else caption)
 
 
 def _pairs(flag: str, texts: list[str]) -> dict[str, str]:

@@ -21,7 +21,8 @@ h1 {font-size: 1.5rem;} h2 {font-size: 1.1rem; margin-top: 2rem;}
 .row {display: flex; flex-wrap: wrap; gap: 1rem;} figure {margin: 0;} figcaption {font-size: .9rem;}
 table {border-collapse: collapse; font-variant-numeric: tabular-nums;}
 th, td {text-align: left; padding: .25rem 1rem .25rem 0; border-bottom: 1px solid #ddd;}
-pre {background: #f5f7f6; padding: .8rem; overflow-x: auto; font-size: .85rem;} .quiet {color: #666; font-size: .9rem;}
+pre {background: #f5f7f6; padding: .8rem; overflow-x: auto; font-size: .85rem;}
+.quiet {color: #666; font-size: .9rem;}
 """
 
 
@@ -38,19 +39,21 @@ class Shown:
 
 def page(title: str, caption: str, rows: Sequence[tuple[str, Sequence[Shown]]], table: Sequence[Mapping[str, Any]],
          texts: Mapping[str, str], scale: str = "panel") -> str:
-    """The html file: ``rows`` of panels, a ``table`` of scores, and ``texts`` (settings, commands) by their headings."""
+    """The html file: ``rows`` of panels, a ``table`` of scores, and ``texts`` (settings, commands) by heading."""
     body = [f"<h1>{html.escape(title)}</h1><p>{html.escape(caption)}</p>",
             f"<p class='quiet'>Move the pointer over a map to read its values. Colours: {SCALES[scale]}; red for the "
             "explained class, blue against it.</p>"]
-    maps = [p.values for _, panels in rows for p in panels if p.kind in ("signed", "magnitude") and p.values is not None]
+    maps = [p.values for _, panels in rows for p in panels
+            if p.kind in ("signed", "magnitude") and p.values is not None]
     shared = limits(maps, scale)[0] if maps and scale == "shared" else None
     for i, (name, panels) in enumerate(rows):
         body.append(f"{f'<h2>{html.escape(name)}</h2>' if name else ''}<div class='row'>"
                     + "".join(_panel(p, scale, shared, f"map-{i}-{j}") for j, p in enumerate(panels)) + "</div>")
     body.append("<h2>Scores</h2>" + _table(table))
     body += [f"<h2>{html.escape(name)}</h2><pre>{html.escape(text)}</pre>" for name, text in texts.items()]
-    return ("<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
-            f"<title>{html.escape(title)}</title><style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>"
+    return ("<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+            f"<meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
+            f"<style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>"
             + "\n".join(body) + "</body></html>")
 
 
@@ -76,7 +79,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     names = list(dict.fromkeys(n for row in rows for n in row))
     head = "".join(f"<th>{html.escape(n)}</th>" for n in names)
     lines = ("".join(f"<td>{html.escape(_written(row.get(n)))}</td>" for n in names) for row in rows)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<div style='overflow-x:auto'><table><tr>{head}</tr>{body}</table></div>"
 
 
 def _written(value: Any) -> str:

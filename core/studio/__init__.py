@@ -19,6 +19,7 @@ from core.studio.spec import FIGURES, LARGEST, PICTURES, FigureSpec, column, lay
 from core.studio.words import (
     column_label,
     column_text,
+    from_words,
     read_column,
     read_row,
     row_label,
@@ -29,5 +30,6 @@ from core.studio.words import (
 
 __all__ = ["FIGURES", "LARGEST", "PICTURES", "Content", "FigureSpec", "Sidecar", "archive", "arrays", "column",
            "column_label", "column_text", "content",
-           "differences", "draw", "fingerprints", "layout", "preset", "read", "read_column", "read_file",
-           "read_row", "report", "restore", "row_label", "row_text", "scenarios", "sidecar", "suggested_rows", "table"]
+           "differences", "draw", "fingerprints", "from_words", "layout", "preset", "read", "read_column",
+           "read_file", "read_row", "report", "restore", "row_label", "row_text", "scenarios", "sidecar",
+           "suggested_rows", "table"]

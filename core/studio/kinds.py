@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +10,13 @@ import numpy as np
 
 from core import pipeline, regions
 from core.figures import paper
-from core.figures.style import SCALES
 from core.regions.common import Progress
-from core.registry import DATASETS, METHODS, METRICS, Option
-from core.studio import toy
+from core.registry import DATASETS, METRICS, Option
+from core.studio import captions, toy
 from core.studio.spec import FIGURES, LARGEST, PICTURES, FigureSpec, column
 from core.types import InputError, NotApplicable, Spec
 
+PLANES = "Planes: cosine to the exact weights at the image (dot); dashed: the model's answer changes."
 FEW_REGIONS = 600  # up to which a plane shows their borders
 NEAR, MIDDLE, FAR = 0.0, 0.6, 1.0  # of the way from OpenAPI's radius to the nearest image, on a logarithmic scale
 # Papers' SNR (WHITE, CORR) at 64 x 64: XAI-TRIS.
@@ -58,6 +57,8 @@ def preset(kind: str, base: Spec | None = None) -> FigureSpec:
 def maps(figure: FigureSpec, progress: Progress | None) -> Content:
     _need_rows(figure)
     columns = figure.columns or preset("maps").columns
+    if len(figure.rows) * len(columns) > paper.MOST:
+        raise InputError(f"A figure has at most {paper.MOST} panels, not {len(figure.rows)} rows of {len(columns)}.")
     panels, table, arrays = [], [], {}
     count, total = 0, len(figure.rows) * len(columns)
     for i, row in enumerate(figure.rows):
@@ -77,15 +78,17 @@ def maps(figure: FigureSpec, progress: Progress | None) -> Content:
             if values is not None:
                 arrays[_free(arrays, f"row{i}_{name}")] = values
         panels.append(cells)
-    return Content(panels, figure.column_titles or _column_titles(columns),
-                   figure.row_titles or _row_titles(figure.rows), _maps_caption(figure, columns, table),
-                   notes=_maps_notes(figure, table), arrays=arrays, table=table)
+    return Content(panels, figure.column_titles or captions.column_titles(columns),
+                   figure.row_titles or captions.row_titles(figure.rows),
+                   captions.maps_caption(figure, columns, table),
+                   notes=captions.maps_notes(figure, table), arrays=arrays, table=table)
 
 
 def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, dict[str, Any], np.ndarray | None]:
     """One map with its numbers; where the method does not apply, the cell says so and the table why."""
     facts = {"method": spec.method, **{n: getattr(spec, n) for n in (
-        "dataset", "scenario", "background", "snr", "size", "model", "image", "seed")}, "options": _options(spec)}
+        "dataset", "scenario", "background", "snr", "size", "model", "image", "seed")},
+        "options": captions.options_text(spec)}
     try:
         found = pipeline.explain(spec)
     except NotApplicable as reason:
@@ -98,8 +101,8 @@ def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, d
     if LARGEST in figure.below or figure.layout.scale == "raw":
         lines.append(("max", paper.short(largest)))
     note = "" if largest else "empty map"
-    facts |= {"label": found.label, "predicted": found.predicted, **{m: score[m] for m in metrics}, "largest": largest,
-              "reason": "; ".join(score.reasons.values()) if score else ""}
+    facts |= {"label": found.label, "predicted": found.predicted, **{m: score[m] for m in metrics},
+              "largest": largest, "reason": "; ".join(score.reasons.values()) if score else ""}
     return (paper.Map(found.values, kind, mask if mask.any() else None, lines, note), facts, found.values)
 
 
@@ -146,8 +149,8 @@ def examples(figure: FigureSpec, progress: Progress | None) -> Content:
     said = "; ".join(f"{s} {'/'.join(f'{r.background} {r.snr:g}' for r in figure.rows if r.scenario == s)}"
                      for _, s in scenarios)
     first = figure.rows[0]
-    caption = (f"Examples of {DATASETS[first.dataset].label} at {first.size} × {first.size} pixels: for each scenario (row) "
-               f"and background, one image of each class and its important pixels. SNR: {said}.")
+    caption = (f"Examples of {DATASETS[first.dataset].label} at {first.size} × {first.size} pixels: for each "
+               f"scenario (row) and background, one image of each class and its important pixels. SNR: {said}.")
     return Content(panels, figure.column_titles or titles, figure.row_titles or [s for _, s in scenarios], caption,
                    [(b, 4) for b in backgrounds], arrays=arrays, table=table)
 
@@ -207,7 +210,7 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
             arrays |= {f"row{i}_plane{j}_{n}": getattr(plane, n) for n in ("at", "cosine", "margin", "region")}
             table.append({"row": i, "half_width": half, "regions": plane.count,
                           "lowest_cosine": float(np.nanmin(plane.cosine))})
-        weights = paper.Map(d.values, "signed") if d.found.exact else paper.Map(None, note=f"not exact: {d.found.reason}")
+        weights = paper.Map(d.values) if d.found.exact else paper.Map(None, note=f"not exact: {d.found.reason}")
         panels.append([_plain(_picture("image", d.image, _mask(row), 0)), weights])
         arrays |= {f"row{i}_image": d.image, f"row{i}_weights": d.values}
     lowest = min(0.99, *(t["lowest_cosine"] for t in table))
@@ -215,16 +218,13 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
         panels[facts["row"]].append(paper.Plane(
             plane.at, plane.cosine, plane.margin, plane.region if plane.count < FEW_REGIONS else None,
             (("regions", f"{plane.count:,}"), ("half width", paper.short(facts["half_width"]))), lowest=lowest))
-    caption = (f"Linear regions around an image. {_where(figure.rows)} Columns: the image, the exact decision features "
-               "found by OpenAPI, and planes through the image (dot) towards its nearest image and one of another class, "
-               "from OpenAPI's radius to the nearest image. Colour: cosine between the exact weights there and at the "
-               "image; dashed: where the model's answer changes.")
+    caption = (f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact "
+               "decision features found by OpenAPI, and planes through the image (dot) towards its nearest image "
+               "and one of another class, from OpenAPI's radius to the nearest image. Colour: cosine between the "
+               "exact weights there and at the image; dashed: where the model's answer changes.")
     return Content(panels, figure.column_titles or ("Image", "Exact weights", "Near", "Between", "Far"),
-                   figure.row_titles or _row_titles(figure.rows), caption, arrays=arrays, table=table,
-                   notes=("Planes: cosine to the exact weights at the image (dot); dashed: the model's answer changes.",))
-
-
-# ---- words
+                   figure.row_titles or captions.row_titles(figure.rows), caption, arrays=arrays, table=table,
+                   notes=[PLANES])
 
 
 def _need_rows(figure: FigureSpec) -> None:
@@ -252,83 +252,3 @@ def _free(arrays: dict, name: str) -> str:
 def _numbered(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}_{i}" for i in range(2, 100))
-
-
-def _changed(name: str, options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The options that differ from the method's own."""
-    plain = METHODS[name].check({})
-    return {n: v for n, v in options if v != plain[n]}
-
-
-def _options(spec: Spec) -> str:
-    return json.dumps(_changed(spec.method, spec.options))
-
-
-def _said(options: dict[str, Any]) -> str:
-    return ", ".join(f"{n.replace('_', ' ')} {v:g}" if isinstance(v, float) else f"{n.replace('_', ' ')} {v}"
-                     for n, v in options.items())
-
-
-def _column_titles(columns: Sequence[tuple[str, tuple]]) -> list[str]:
-    """Names; a method that stands in several columns also says how it differs."""
-    names = [n for n, _ in columns]
-    return [PICTURES[n] if n in PICTURES else
-            METHODS[n].label + (f" ({_said(_changed(n, o))})" if names.count(n) > 1 and _changed(n, o) else "")
-            for n, o in columns]
-
-
-PARTS: tuple[tuple[tuple[str, ...], Callable[[Spec], str]], ...] = (
-    (("dataset",), lambda r: DATASETS[r.dataset].label),
-    (("scenario", "background"), lambda r: f"{r.scenario} {r.background}"),
-    (("snr",), lambda r: f"SNR {r.snr:g}"), (("size",), lambda r: f"{r.size} × {r.size}"),
-    (("model",), lambda r: r.model), (("model_seed",), lambda r: f"model seed {r.model_seed}"),
-    (("image",), lambda r: f"image {r.image}"), (("seed",), lambda r: f"seed {r.seed}"),
-    (("output", "target"), lambda r: f"{r.output} of the {r.target} class"), (("truth",), lambda r: f"truth {r.truth}"))
-
-
-def _row_titles(rows: Sequence[Spec]) -> list[str]:
-    """What tells each row from the others."""
-    if len(rows) == 1:
-        return []
-    return [", ".join(say(r) for fields, say in PARTS if any(getattr(r, f) != getattr(o, f) for f in fields for o in rows))
-            for r in rows]
-
-
-def _where(rows: Sequence[Spec]) -> str:
-    """Data, SNR, models with their accuracy, and images, as a caption says it."""
-    said = []
-    for r in dict.fromkeys(r.replace(image=0) for r in rows):
-        images = [str(o.image) for o in rows if o.replace(image=0) == r]
-        record = pipeline.models.find(r)
-        accuracy = f"test accuracy {record['accuracy']:.1%}" if record else "accuracy not known"
-        said.append(f"{DATASETS[r.dataset].label} {r.scenario} {r.background} at {r.size} × {r.size}, SNR {r.snr:g}, {r.model} "
-                    f"({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} {', '.join(images)}")
-    return "; ".join(said) + "."
-
-
-def _maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table: Sequence[dict]) -> str:
-    first = figure.rows[0]
-    methods = [(n, o) for n, o in columns if n not in PICTURES]
-    out = {"margin": "the margin", "probability": "the probability"}[first.output]
-    parts = [_where(figure.rows)]
-    if methods:
-        parts.append(f"Maps explain {out} of the {'predicted class' if first.target == 'predicted' else 'true class'}; "
-                     f"colours: {SCALES[figure.layout.scale]}.")
-        said = [f"{METHODS[n].label} with {_said(_changed(n, o))}" for n, o in methods if _changed(n, o)]
-        parts.append(f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, seed {first.seed}.")
-        wrong = len({t["row"] for t in table if t.get("predicted") != t.get("label")})
-        if wrong:
-            parts.append(f"{wrong} of {len(figure.rows)} images {'is' if wrong == 1 else 'are'} not classified correctly.")
-        metrics = [METRICS[b] for b in figure.below if b != LARGEST]
-        if metrics and any(m.name in t for m in metrics for t in table):
-            parts.append("Below each map: " + ", ".join(
-                f"{m.label} ({'lower' if m.lower_is_better else 'higher'} is better)" for m in metrics) + ".")
-    if figure.layout.outline:
-        parts.append("The outline marks the important pixels.")
-    return " ".join(parts)
-
-
-def _maps_notes(figure: FigureSpec, table: Sequence[dict]) -> list[str]:
-    """What a reader of the figure alone must know."""
-    undefined = [t for t in table if any(isinstance(t.get(m), float) and np.isnan(t[m]) for m in METRICS)]
-    return ["–: undefined, the map is empty."] if undefined else []

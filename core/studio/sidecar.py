@@ -33,7 +33,7 @@ YEAR_0 = (1980, 1, 1, 0, 0, 0)  # of files in an archive: equal content, equal b
 
 @dataclass(frozen=True)
 class Sidecar:
-    """What a sidecar says: the figure, the ``sha256`` of its models, data and files, and ``notices`` of what is wrong."""
+    """What a sidecar says: the figure, the ``sha256`` of its models, data and files, ``notices`` of what is wrong."""
 
     figure: FigureSpec
     sha256: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -77,8 +77,8 @@ def read(data: bytes | str) -> Sidecar:
         raise InputError("This JSON is no figure's sidecar: it holds no “figure”.")
     figure, notices = restore(values["figure"])
     if values.get("version") != __version__:
-        notices.insert(0, f"The sidecar is from version {str(values.get('version'))[:40]!r} of this program, which is "
-                       f"{__version__} here; the figure may come out differently.")
+        notices.insert(0, f"The sidecar is from version {str(values.get('version'))[:40]!r} of this program, this is "
+                       f"{__version__}; the figure may come out differently.")
     missing = [r for r in dict.fromkeys(r.replace(image=0) for r in figure.rows) if figure.kind in NEEDS_MODEL
                and not pipeline.has_model(r)]
     notices += [f"There is no trained {r.model} for {pipeline.models.catalogue.name_of(r)}. Train it: "
@@ -100,7 +100,8 @@ def read_file(path: Path) -> Sidecar:
 
 def differences(found: Sidecar, files: Mapping[str, bytes] | None = None) -> list[str]:
     """A sentence for each model, data set or file that is not what it was when the sidecar was written."""
-    now = {**fingerprints(found.figure), "files": {e: hashlib.sha256(data).hexdigest() for e, data in (files or {}).items()}}
+    stamps = {ending: hashlib.sha256(data).hexdigest() for ending, data in (files or {}).items()}
+    now = {**fingerprints(found.figure), "files": stamps}
     words = {"models": "The model {} is not the one the figure was made with",
              "data": "The data set {} is not the one the figure was made with",
              "files": "The rebuilt {} is not the same file as the exported one"}
@@ -133,7 +134,8 @@ def archive(figure: FigureSpec, ending: str, name: str, *, progress: Progress | 
     c = content(figure, progress=progress)
     files = {f"{name}.{ending}": draw(figure, ending, progress=progress),
              f"{name}.json": sidecar(figure, endings=(ending,)).encode(), f"{name}.txt": c.caption.encode(),
-             f"{name}.npz": arrays(figure), f"{name}.csv": table(figure, "csv"), f"{name}.parquet": table(figure, "parquet")}
+             f"{name}.npz": arrays(figure), f"{name}.csv": table(figure, "csv"),
+             f"{name}.parquet": table(figure, "parquet")}
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         for path, data in files.items():

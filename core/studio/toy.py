@@ -33,11 +33,13 @@ def importance_of_the_suppressor(samples: int, sigma_d: float, tau: float, bandw
     masks, shapley = _shapley()
     answers = np.stack([toy.xor_output(x * mask, tau) for mask in masks], -1)  # (n,8)
     zeros = 3 - masks.sum(1)
-    lime = np.stack([weighted_ridge(masks, one, np.exp(-np.square(zeros / 1.5)), 1e-6).weights for one in np.eye(8)], -1)
+    p = np.exp(-np.square(zeros / 1.5))
+    lime = np.stack([weighted_ridge(masks, one, p, 1e-6).weights for one in np.eye(8)], -1)
     gradient = toy.xor_direction(x)  # the true one has a positive factor more, which no share sees
     pattern = np.concatenate([local_patterns(gradient[i:i + CHUNK], x, x[i:i + CHUNK], bandwidth=bandwidth)
                               for i in range(0, samples, CHUNK)])
-    maps = {"Gradient": gradient, "LIME": answers @ lime.T, "KernelSHAP": answers @ shapley.T, "PatternLocal": pattern}
+    maps = {"Gradient": gradient, "LIME": answers @ lime.T, "KernelSHAP": answers @ shapley.T,
+            "PatternLocal": pattern}
     return Toy(x, {name: _share(a) for name, a in maps.items()})
 
 

@@ -7,15 +7,38 @@ is a name, with options after a colon: ``patternlocal:surrogate=lime,count=500``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core import pipeline
 from core.registry import DATASETS, METHODS
-from core.studio.spec import PICTURES, Column, column, row
+from core.studio.kinds import preset
+from core.studio.spec import PICTURES, Column, FigureSpec, column, row
+from core.studio.spec import layout as read_layout
 from core.types import InputError, Spec
 
 FIELDS = [f.name for f in dataclasses.fields(Spec) if f.name not in ("method", "options")]
+
+
+def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: str | None,
+               options: Mapping[str, str], below: str | None, settings: Mapping[str, str],
+               layout: Mapping[str, str], title: str) -> FigureSpec:
+    """The figure that a command line describes: a preset with what was asked to be different.
+
+    ``columns`` and ``below`` are lists in one text; ``options`` have keys ``method.name``.
+    """
+    figure, by_method = preset(kind, base), {}
+    for key, value in options.items():
+        method, _, option = key.partition(".")
+        by_method.setdefault(method, {})[option] = value
+    names = [n for n, _ in figure.columns] if columns is None else columns.split(";" if ";" in columns else ",")
+    if unused := [m for m in by_method if m not in names]:
+        raise InputError(f"--option is for {', '.join(unused)}, which is no column: {', '.join(names)}.")
+    return figure.replace(
+        rows=figure.rows if images is None else tuple(base.replace(image=i) for i in images),
+        columns=tuple(read_column(name, by_method) for name in names),
+        below=figure.below if below is None else tuple(part for part in below.split(",") if part),
+        settings=tuple(settings.items()), layout=read_layout(layout), title=title)
 
 
 def read_row(text: str, base: Spec) -> Spec:
@@ -70,9 +93,9 @@ def read_column(text: str, options: Mapping[str, Mapping[str, Any]]) -> Column:
     return column(name.strip(), _pairs(rest) if colon else options.get(name.strip(), {}))
 
 
-def column_text(name: str, options: Mapping[str, Any]) -> str:
-    """The text that means a column with just these options."""
-    if name in PICTURES:
+def column_text(name: str, options: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> str:
+    """The text that means a column with just these options; the bare name where they are the ones ``chosen``."""
+    if name in PICTURES or (chosen is not None and column(name, chosen) == column(name, options)):
         return name
     plain = METHODS[name].check({})
     return f"{name}:" + ",".join(f"{n}={v}" for n, v in options.items() if v != plain[n])

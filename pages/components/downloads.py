@@ -1,6 +1,6 @@
 """Everything on Compare can be taken away; a file is built only when asked for.
 
-Figures and reports come from core.studio and core.report, loaded when asked for: matplotlib is needed for nothing else here.
+core.studio is loaded when asked for: matplotlib is needed for nothing else here.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def figure(results: Sequence[Result], scale: str, outline: bool):
     from core.figures.paper import Layout
 
     specs = [r.attribution.spec for r in results]
-    return studio.FigureSpec(rows=(specs[0],), columns=(("image", ()), ("truth", ()), *((s.method, s.options) for s in specs)),
-                             layout=Layout(scale=scale, outline=outline))
+    columns = ("image", ()), ("truth", ()), *((s.method, s.options) for s in specs)
+    return studio.FigureSpec(rows=(specs[0],), columns=columns, layout=Layout(scale=scale, outline=outline))
 
 
 def picture(results: Sequence[Result], scale: str, outline: bool, ending: str) -> bytes:
@@ -82,7 +82,8 @@ def picture(results: Sequence[Result], scale: str, outline: bool, ending: str) -
 def report(results: Sequence[Result], scale: str, outline: bool) -> bytes:
     from core import studio
 
-    return studio.report(figure(results, scale, outline), share.of_maps([r.attribution.spec for r in results]))
+    return studio.report(figure(results, scale, outline).replace(below=tuple(METRICS)),
+                         share.of_maps([r.attribution.spec for r in results]))
 
 
 def arrays(results: Sequence[Result]) -> bytes:

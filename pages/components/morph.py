@@ -70,8 +70,8 @@ def _table(frames: dict[float, list[Result]]) -> None:
             for snr, found in frames.items() for r in found if r.attribution]
     st.dataframe(rows, hide_index=True, width=520, key="morph.table", column_config={
         m.label: st.column_config.NumberColumn(format="%.4f") for m in METRICS.values()})
-    say("The same image number at every SNR: shapes and noise are the same, only their mixture changes. Each SNR has a "
-        "model of its own.")
+    say("The same image number at every SNR: shapes and noise are the same, only their mixture changes. Each SNR "
+        "has a model of its own.")
 
 
 def _numbers(score: Score | None) -> dict[str, float | None]:

@@ -169,7 +169,7 @@ def say(text: str) -> None:
 
 
 def small(results: Sequence[Result], view: View, key: str) -> None:
-    """Image and maps in a row with their scores, without options or remarks: a picture that may change every second."""
+    """Image and maps in a row with their scores, without options or remarks: it may change every second."""
     drawn = [r for r in results if r.attribution]
     if not drawn:
         st.info("No map to show.")

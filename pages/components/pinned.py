@@ -1,4 +1,4 @@
-"""Pin and compare: a result A stays, whatever is changed; the present result B stands beside it with the differences."""
+"""Pin and compare: a result A stays, whatever is changed; the present result B stands beside it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def look(found: Sequence[Result], spec: Spec, view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         names = [r.method for r in drawn]
         method = st.selectbox("Result", names, format_func=lambda n: METHODS[n].label, width=240,
-                              help="Pin one as A. Then change image, data, model or options: B is the same method there.")
+                              help="Pin one as A. Then change image, data, model or options: B is its method there.")
         here = next(r.attribution for r in drawn if r.method == method)
         st.button("Pin as A", icon=":material/keep:", on_click=pin, args=(choices.spec_text(here.spec),))
         if state.pin:
@@ -52,8 +52,8 @@ def _beside(a: Attribution, b: Attribution, view: View) -> None:
             with st.container(width=WIDTH, gap="xsmall", key=f"pinned.{name}"):
                 title(f"{name} · {label}")
                 _map(found, view, f"pinned.map.{name}")
-                say(f"{found.spec.scenario} {found.spec.background}, SNR {found.spec.snr:g}, {found.spec.model}, image "
-                    f"{found.spec.image}")
+                s = found.spec
+                say(f"{s.scenario} {s.background}, SNR {s.snr:g}, {s.model}, image {s.image}")
         with st.container(width=WIDTH, gap="xsmall", key="pinned.difference"):
             title("B − A")
             if a.values.shape == b.values.shape:
@@ -98,8 +98,9 @@ def _verdict(name: str, a: float, b: float) -> str:
 
 def differences(a: Spec, b: Spec) -> list[str]:
     """Every field and option in which two Specs differ, as words."""
-    said = [f"{f.name.replace('_', ' ')} {getattr(a, f.name)} → {getattr(b, f.name)}" for f in dataclasses.fields(Spec)
-            if f.name != "options" and getattr(a, f.name) != getattr(b, f.name)]
+    names = [f.name for f in dataclasses.fields(Spec) if f.name != "options"]
+    said = [f"{n.replace('_', ' ')} {getattr(a, n)} → {getattr(b, n)}" for n in names
+            if getattr(a, n) != getattr(b, n)]
     one, other = dict(a.options), dict(b.options)
     return said + [f"{n.replace('_', ' ')} {one.get(n, '–')} → {other.get(n, '–')}" for n in sorted({*one, *other})
                    if one.get(n) != other.get(n)]

@@ -13,7 +13,7 @@ from pages.components import choices
 
 def popover(command: str, python: str) -> None:
     """A button that opens link, command and Python, each with a button to copy it."""
-    with st.popover("Share", icon=":material/link:", help="Copy this screen as a link, a command or Python."):
+    with st.popover("Share", icon=":material/link:"):
         st.markdown("**Link** to this screen")
         st.code(link(), language=None, wrap_lines=True)
         st.markdown("**Command** for the same without a browser")
@@ -32,7 +32,8 @@ def of_maps(specs: Sequence[Spec]) -> tuple[str, str]:
     """The command lines, and the Python, that give these maps and their scores."""
     commands = [f"python -m core score {_flags(s)} --images {s.image}:{s.image + 1}" for s in specs]
     plain = Spec(method="", options=())
-    given = [", ".join(f"{n}={v!r}" for n, v in s.to_dict().items() if v != getattr(plain, n) and v != {}) for s in specs]
+    given = [", ".join(f"{n}={v!r}" for n, v in s.to_dict().items() if v not in (getattr(plain, n), {}))
+             for s in specs]
     python = ["from core import Spec, explain, score", ""]
     python += [f"a = explain(Spec({text}))\nprint(a.spec.method, score(a).values)" for text in given]
     return "\n".join(commands), "\n".join(python)
@@ -41,6 +42,7 @@ def of_maps(specs: Sequence[Spec]) -> tuple[str, str]:
 def _flags(spec: Spec) -> str:
     """The flags of the command line that describe a Spec, without its image."""
     plain = Spec()
-    fields = [n for n in spec.to_dict() if n not in ("options", "image", "method") and getattr(spec, n) != getattr(plain, n)]
+    fields = [n for n in spec.to_dict()
+              if n not in ("options", "image", "method") and getattr(spec, n) != getattr(plain, n)]
     flags = [f"--{n.replace('_', '-')} {getattr(spec, n)}" for n in fields] + [f"--method {spec.method}"]
     return " ".join([*flags, *(f"--option {n}={v}" for n, v in choices.changed(spec).items())])

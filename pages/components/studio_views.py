@@ -14,6 +14,7 @@ from core.registry import METHODS, METRICS
 from core.studio import FIGURES, FigureSpec
 from core.types import InputError, NotApplicable
 from pages.components import choices, controls, share, views
+from pages.components.panels import BLANK, say
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"
@@ -68,7 +69,8 @@ def _titles(text: str) -> tuple[str, ...]:
 def _content() -> None:
     """Kind of figure, rows, columns, and what stands below the maps."""
     state = st.session_state
-    st.selectbox("Figure", list(FIGURES), key="figure", format_func=lambda n: FIGURES[n].label, on_change=_forget_rows)
+    st.selectbox("Figure", list(FIGURES), key="figure", format_func=lambda n: FIGURES[n].label,
+                 on_change=_forget_rows)
     entry = FIGURES[state.figure]
     st.caption(f"{entry.summary} {entry.reference}.")
     if state.figure == "maps":
@@ -108,15 +110,18 @@ def _rows() -> None:
         st.button("Add an image", icon=":material/add:", on_click=add, type="tertiary",
                   args=([*started, studio.row_text(last.replace(image=last.image + 1), base)],))
         st.button("Every scenario", icon=":material/grid_on:", on_click=add, type="tertiary",
-                  args=(studio.scenarios(base),), help="One row for each scenario and background with a trained model.")
+                  args=(studio.scenarios(base),),
+                  help="One row for each scenario and background with a trained model.")
 
 
 def _columns() -> None:
     state = st.session_state
     plain = ["image", "truth", *METHODS]
-    st.multiselect("Columns", list(dict.fromkeys([*state.columns, *plain])), key="columns", accept_new_options=True, wrap=True,
+    st.multiselect("Columns", list(dict.fromkeys([*state.columns, *plain])), key="columns", wrap=True,
+                   accept_new_options=True,
                    format_func=studio.column_label, placeholder="Those of Compare",
-                   help="Nothing chosen: image, truth and the methods of Compare. A method takes the options chosen for it on Compare. The same method with others is written like "
+                   help="Nothing chosen: image, truth and the methods of Compare. A method takes the options chosen "
+                   "for it on Compare. The same method with others is written like "
                    "patternlocal:surrogate=lime,count=500.")
 
 
@@ -185,7 +190,7 @@ def _choose(figure: FigureSpec) -> None:
     plain = studio.preset(figure.kind, base).rows
     state.figure, state.below = figure.kind, list(figure.below)
     state.rows = [] if figure.rows == plain else [studio.row_text(r, base) for r in figure.rows]
-    state.columns = [studio.column_text(n, dict(o)) for n, o in figure.columns]
+    state.columns = [studio.column_text(n, dict(o), choices.method_options(n)) for n, o in figure.columns]
     choices.set_method_options(figure.kind, dict(figure.settings))
     layout = figure.layout
     state.width, state.points, state.scale, state.palette = layout.width, layout.points, layout.scale, layout.palette
@@ -199,14 +204,24 @@ def _show(figure: FigureSpec) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control("File", list(ENDINGS), key="file", required=True, format_func=ENDINGS.get)
         if state.file == "png":
-            st.segmented_control("Resolution, dpi", (150, 300, 600), key="dpi", required=True)
+            st.segmented_control("Resolution, dpi", sorted({150, 300, 600, state.dpi}), key="dpi", required=True)
+    if state.get(CANCELLED) == figure:
+        st.info("Cancelled. What was computed is kept.")
+        st.button("Go on", on_click=state.pop, args=(CANCELLED,))
+        return
     ending, place = state.file, st.empty()
     shown = "png" if ending == "pdf" else ending
     preview = figure.replace(layout=paper.Layout(**{**figure.layout.to_dict(), "dpi": PREVIEW_DPI})) \
         if ending == "pdf" else figure
 
+    with place.container():
+        bar = st.empty()
+        # Pressing any button stops the run at its next word of progress; this one also keeps it from starting again.
+        st.button("Cancel", icon=":material/close:", key="cancel_figure", on_click=state.__setitem__,
+                  args=(CANCELLED, figure))
+
     def progress(done: int, total: int, text: str) -> None:
-        place.progress(min(done / total, 1.0), f"{done} of {total} {text}")
+        bar.progress(min(done / total, 1.0), f"{done} of {total} {text}")
 
     content = studio.content(figure, progress=progress)
     picture = studio.draw(preview, shown, progress=progress)
@@ -214,12 +229,23 @@ def _show(figure: FigureSpec) -> None:
     page = figure.layout.page
     st.html(f"<div class='al-sheet'><img alt=\"{_alt(figure)}\" style='width:{page.inches * 130:.0f}px' "
             f"src='data:{paper.MIME[shown]};base64,{base64.b64encode(picture).decode()}'></div>")
-    st.html(f"<div class='al-quiet'>{page.inches:g} in wide, all text {figure.layout.type_size:g} points, fonts embedded. "
-            + ("Shown: the same drawing as PNG." if ending == "pdf" else "Shown: the file itself.") + "</div>")
+    say(f"{page.inches:g} in wide, all text {figure.layout.type_size:g} points, fonts embedded. Shown: "
+        + ("the same drawing as PNG." if ending == "pdf" else "the file itself."))
+    if faint := _faint(content, figure):
+        say(f"Nearly blank at the shared scale: {', '.join(faint)}. Choose Per panel.")
     _notices(figure)
     _files(figure, ending)
     st.markdown("**Caption**", help="A draft: data, SNR, model, accuracy and settings are all in it.")
     st.code(content.caption, language=None, wrap_lines=True)
+
+
+def _faint(content: studio.Content, figure: FigureSpec) -> list[str]:
+    """Methods whose maps are too weak to be seen beside the strongest one."""
+    sizes = [(t["method"], t["largest"]) for t in content.table if t.get("largest")]
+    if figure.layout.scale != "shared" or not sizes:
+        return []
+    strongest = max(size for _, size in sizes)
+    return list(dict.fromkeys(METHODS[name].label for name, size in sizes if size < BLANK * strongest))
 
 
 def _alt(figure: FigureSpec) -> str:
@@ -245,7 +271,8 @@ def _files(figure: FigureSpec, ending: str) -> None:
     files = {
         f"Figure ({ENDINGS[ending]})": (ending, lambda: studio.draw(figure, ending)),
         "Sidecar (json)": ("json", lambda: studio.sidecar(figure, endings=(ending,))),
-        "Arrays (npz)": ("npz", lambda: studio.arrays(figure)), "Table (csv)": ("csv", lambda: studio.table(figure, "csv")),
+        "Arrays (npz)": ("npz", lambda: studio.arrays(figure)),
+        "Table (csv)": ("csv", lambda: studio.table(figure, "csv")),
         "Table (parquet)": ("parquet", lambda: studio.table(figure, "parquet")),
         "All of it (zip)": ("zip", lambda: studio.archive(figure, ending, name))}
     with st.container(horizontal=True, gap="small"):

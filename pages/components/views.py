@@ -33,14 +33,15 @@ def manage(place: DeltaGenerator) -> None:
         if fault := state.get(FAULT):
             st.caption(f":red[{fault}]")
         if state.views:
-            st.download_button("Download all (json)", lambda views=list(state.views): dumped(views), "attribution-lab-views.json",
+            st.download_button("Download all (json)", dumped(state.views), "attribution-lab-views.json",
                                "application/json", on_click="ignore", key="download.views", width="stretch")
         st.file_uploader("Bring views back", type=["json"], key="views_file", on_change=_upload, max_upload_size=1)
 
 
 def _here() -> str:
     """The address of this screen and its page, without the list of views."""
-    return urlencode({"page": st.session_state.get("page", PAGES[0])} | {n: v for n, v in choices.address().items() if n != "views"})
+    choice = {n: v for n, v in choices.address().items() if n != "views"}
+    return urlencode({"page": st.session_state.get("page", PAGES[0])} | choice)
 
 
 def _open(address: str) -> None:

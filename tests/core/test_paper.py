@@ -1,5 +1,6 @@
 """Figures for print: exact width and type, crisp cells, true colours, no text over another, the same bytes."""
 
+import base64
 import io
 import itertools
 import re
@@ -10,6 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
+from fontTools.ttLib import TTFont
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from matplotlib.text import Text
@@ -104,8 +106,9 @@ def test_magnitudes_keep_their_order_in_grey_and_signs_where_it_is_promised(name
 @pytest.mark.parametrize("name, palette", PALETTES.items())
 def test_colour_blind_readers_tell_for_from_against(name, palette):
     # Machado, Oliveira and Fernandes 2009: what protanopes and deuteranopes see, on linear light.
-    eyes = {"protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-            "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]}
+    eyes = {
+        "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]}
     both = coloured(np.array([[-0.5, 0.5]]), -1, 1, palette.signed)[0] / 255
     linear = np.where(both <= 0.04045, both / 12.92, ((both + 0.055) / 1.055)**2.4)
     for matrix in eyes.values():
@@ -162,8 +165,8 @@ def test_cells_of_a_pdf_stay_crisp_at_1200_percent(tmp_path, edge):
     box = figure.axes[0].get_position()
     scale = 864
     wide, high = figure.get_size_inches() * scale
-    subprocess.run(["pdftoppm", "-r", str(scale), "-png", "-x", str(int(box.x0 * wide)), "-y",
-                    str(int((1 - box.y1) * high)), "-W", str(int(box.width * wide)), "-H", str(int(box.height * high)),
+    place = {"-x": box.x0 * wide, "-y": (1 - box.y1) * high, "-W": box.width * wide, "-H": box.height * high}
+    subprocess.run(["pdftoppm", "-r", str(scale), "-png", *(t for f, v in place.items() for t in (f, str(int(v)))),
                     tmp_path / "figure.pdf", tmp_path / "zoomed"], check=True)
     row = imread(next(tmp_path.glob("zoomed*.png")))[..., :3]
     row = row[int(len(row) / edge / 2), 8:-8]
@@ -200,7 +203,8 @@ def test_no_text_lies_over_another_or_leaves_the_page(width, across, points):
     figure = paper.grid(
         [row] * 3, paper.Layout(width=width, points=points * (2 if width == "slide" else 1)), columns=NAMES[:across],
         rows=["XOR CORR, SNR 0.05, image 3", "Extraordinarily-long-compound-word", "A"], groups=[("WHITE", across)],
-        notes=["A note that is long enough to be broken into lines on a narrow page, as notes often are."], title="Title")
+        notes=["A note that is long enough to be broken into lines on a narrow page, as notes often are."],
+        title="Title")
     found = texts(figure)
     assert len(found) > 3 * across
     page = figure.bbox
@@ -217,8 +221,9 @@ def test_no_text_lies_over_another_or_leaves_the_page(width, across, points):
 
 
 def test_all_type_has_the_stated_size():
-    figure = paper.grid([[paper.Map(one_hot(), lines=SCORES), paper.Points(np.eye(3, 2), np.zeros(3), ("a", "b"))]],
-                        paper.Layout(points=8.5), columns=["a", "b"], notes=["c"])
+    cloud = paper.Points(np.eye(3, 2), np.zeros(3), ("a", "b"))
+    figure = paper.grid([[paper.Map(one_hot(), lines=SCORES), cloud]], paper.Layout(points=8.5),
+                        columns=["a", "b"], notes=["c"])
     assert {t.get_fontsize() for t in figure.findobj(Text) if t.get_text()} == {8.5}
     pdf = paper.save(figure, "pdf")
     content = b"".join(_inflate(part) for part in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL))
@@ -236,7 +241,8 @@ def _inflate(data):
 def test_fonts_of_a_pdf_are_embedded_truetype(tmp_path):
     figure = paper.grid([[paper.Map(one_hot(), lines=SCORES)]], columns=["x − σ × ½"], notes=["words"])
     (tmp_path / "f.pdf").write_bytes(paper.save(figure, "pdf"))
-    lines = subprocess.run(["pdffonts", tmp_path / "f.pdf"], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(["pdffonts", tmp_path / "f.pdf"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
     assert len(lines) > 2
     assert all("TrueType" in line and re.search(r"\byes\s+yes\b", line) for line in lines[2:]), lines
 
@@ -257,8 +263,9 @@ def test_a_text_the_font_cannot_write_is_refused(text, said):
     assert paper.checked("σ ≤ 1 − x²,  $not math$") == "σ ≤ 1 − x², $not math$"
 
 
-@pytest.mark.parametrize("field, value", [("width", "poster"), ("points", 3), ("points", float("nan")), ("scale", "log"),
-                                          ("palette", "jet"), ("dpi", 9999), ("outline", "maybe"), ("colour", 1)])
+@pytest.mark.parametrize("field, value", [("width", "poster"), ("points", 3), ("points", float("nan")),
+                                          ("scale", "log"), ("palette", "jet"),
+                                          ("dpi", 9999), ("outline", "maybe"), ("colour", 1)])
 def test_layouts_check_every_field(field, value):
     with pytest.raises(InputError, match=field):
         paper.Layout.from_dict({field: value})
@@ -270,8 +277,9 @@ def test_layouts_check_every_field(field, value):
 @pytest.mark.parametrize("ending", paper.MIME)
 def test_the_same_figure_gives_the_same_bytes_in_every_thread(ending):
     def draw():
-        return paper.save(paper.grid([[paper.Map(checkers(8), mask=one_hot() > 0, lines=SCORES), paper.Points(
-            np.linspace(-1, 1, 6).reshape(3, 2), np.zeros(3), ("a", "b"))]], columns=["a", "b"]), ending, {"a": [1, "é"]})
+        cloud = paper.Points(np.linspace(-1, 1, 6).reshape(3, 2), np.zeros(3), ("a", "b"))
+        figure = paper.grid([[paper.Map(checkers(8), mask=one_hot() > 0, lines=SCORES), cloud]], columns=["a", "b"])
+        return paper.save(figure, ending, {"a": [1, "é"]})
 
     found = [draw()]
     threads = [threading.Thread(target=lambda: found.append(draw())) for _ in range(4)]
@@ -287,6 +295,10 @@ def test_the_same_figure_gives_the_same_bytes_in_every_thread(ending):
 def test_text_of_an_svg_is_text():
     svg = paper.save(paper.grid([[paper.Map(one_hot())]], columns=["My method"]), "svg").decode()
     assert ">My method</text>" in svg and "pixelated" in svg
+    font = base64.b64decode(re.search(r"font/ttf;base64,([^)]+)\)", svg)[1])
+    assert len(font) < 50_000, "the letters used, no more"
+    with TTFont(io.BytesIO(font)) as found:
+        assert {ord(c) for c in "My method"} <= set(found.getBestCmap())
 
 
 def test_a_mask_of_nothing_and_an_empty_map_can_be_drawn():

@@ -28,14 +28,16 @@ def figure(spec):
 
 @pytest.mark.parametrize("kind", studio.FIGURES)
 def test_every_kind_comes_back_from_json(kind, spec):
-    figure = studio.preset(kind, spec).replace(layout=Layout("slide", 12, "raw", "greys", False, 600), title="a", below=())
+    layout = Layout("slide", 12, "raw", "greys", False, 600)
+    figure = studio.preset(kind, spec).replace(layout=layout, title="a", below=())
     assert studio.restore(json.loads(json.dumps(figure.to_dict()))) == (figure, [])
 
 
 FAULTS = [("kind", "poster", "poster"), ("rows", [{"scenario": "FOO"}], "FOO"), ("rows", [{"image": -1}], "-1"),
-          ("rows", [{"snr": [1]}], "snr"), ("rows", [[1]], "object"), ("rows", 5, "form"), ("rows", [{"colour": 1}], "colour"),
-          ("rows", [{"samples": 10**6}], "samples"), ("rows", [{}] * 99, "24"), ("columns", [["grdient", {}]], "gradient"),
-          ("columns", [["lime", {"samples": 1}]], "samples"), ("columns", [5], "form"), ("settings", {"tau": 1}, "tau"),
+          ("rows", [{"snr": [1]}], "snr"), ("rows", [[1]], "object"), ("rows", 5, "form"),
+          ("rows", [{"colour": 1}], "colour"), ("rows", [{"samples": 10**6}], "samples"), ("rows", [{}] * 99, "24"),
+          ("columns", [["grdient", {}]], "gradient"), ("columns", [["lime", {"samples": 1}]], "samples"),
+          ("columns", [5], "form"), ("settings", {"tau": 1}, "tau"),
           ("layout", {"points": 99}, "99"), ("layout", {"width": {}}, "width"), ("below", ["foo"], "foo"),
           ("title", "日", "日"), ("title", 3, "title"), ("row_titles", [3], "row_titles"), ("extra", 1, "extra")]
 
@@ -175,6 +177,13 @@ def test_regions_show_planes_from_near_to_far(spec):
     assert studio.draw(studio.FigureSpec("regions", (spec,), settings=(("points", 11),)), "pdf")
 
 
+def test_too_many_panels_are_refused_before_they_are_computed(figure):
+    many = figure.replace(rows=tuple(figure.rows[0].replace(image=i) for i in range(24)),
+                          columns=tuple(studio.column("lime", {"samples": 10 + i}) for i in range(24)))
+    with pytest.raises(InputError, match="400 panels"):
+        studio.content(many)
+
+
 # ---- files
 
 
@@ -182,7 +191,8 @@ def test_regions_show_planes_from_near_to_far(spec):
 def test_a_sidecar_rebuilds_the_same_bytes_on_the_command_line(figure, ending, tmp_path, python):
     data = studio.draw(figure, ending)
     (tmp_path / "side.json").write_text(studio.sidecar(figure, endings=(ending,)))
-    run = python("-m", "core", "figure", str(tmp_path / "side.json"), "--to", str(tmp_path / f"again.{ending}"), "--json")
+    run = python("-m", "core", "figure", str(tmp_path / "side.json"), "--to", str(tmp_path / f"again.{ending}"),
+                 "--json")
     assert run.returncode == 0, run.stderr
     assert (tmp_path / f"again.{ending}").read_bytes() == data
     told = json.loads(run.stdout)
@@ -190,21 +200,24 @@ def test_a_sidecar_rebuilds_the_same_bytes_on_the_command_line(figure, ending, t
 
 
 def test_the_command_line_draws_what_the_flags_say(tmp_path, capsys):
-    flags = ["--size", "8", "--snr", "0.15", "--images", "2:4", "--columns", "image,gradient", "--option", "lime.samples=50",
-             "--layout", "width=column", "--layout", "outline=False", "--below", "largest", "--title", "T"]
+    flags = ["--size", "8", "--snr", "0.15", "--images", "2:4", "--columns", "image,gradient",
+             "--option", "lime.samples=50", "--layout", "width=column", "--layout", "outline=False",
+             "--below", "largest", "--title", "T"]
     assert main(["figure", "--to", str(tmp_path / "a.pdf"), *flags]) == 1
     assert "lime" in capsys.readouterr().err
     flags[flags.index("image,gradient")] = "image;lime;lime:"
     assert main(["figure", "--to", str(tmp_path / "a.pdf"), *flags]) == 0
     found = studio.read_file(tmp_path / "a.json")
     assert [r.image for r in found.figure.rows] == [2, 3] and found.figure.title == "T"
-    assert found.figure.columns == (studio.column("image"), studio.column("lime", {"samples": 50}), studio.column("lime"))
+    assert found.figure.columns == (studio.column("image"), studio.column("lime", {"samples": 50}),
+                                    studio.column("lime"))
     assert found.figure.layout == Layout("column", outline=False) and found.figure.below == ("largest",)
     assert hashlib.sha256((tmp_path / "a.pdf").read_bytes()).hexdigest() == json.loads(
         (tmp_path / "a.json").read_text())["sha256"]["files"]["pdf"]
 
 
-@pytest.mark.parametrize("content, said", [("{", "not JSON"), (None, "could not be read"), (" " * 2_000_000, "at most 1 MB")])
+@pytest.mark.parametrize("content, said", [("{", "not JSON"), (None, "could not be read"),
+                                           (" " * 2_000_000, "at most 1 MB")], ids=["text", "none", "large"])
 def test_the_command_line_refuses_what_is_no_sidecar(tmp_path, capsys, content, said):
     if content is not None:
         (tmp_path / "side.json").write_text(content)
@@ -230,7 +243,8 @@ def test_arrays_and_tables_hold_what_the_figure_shows(figure, spec):
 
 
 def test_the_file_itself_holds_its_figure(figure):
-    settings = json.dumps({"program": "attribution-lab", "version": "0.1.0", "figure": figure.to_dict()}, sort_keys=True)
+    settings = json.dumps({"program": "attribution-lab", "version": "0.1.0", "figure": figure.to_dict()},
+                          sort_keys=True)
     png = studio.draw(figure, "png")
     assert imread(io.BytesIO(png)).shape[1] == 2025 and settings.encode() in png
     assert settings.replace("(", "\\(").replace(")", "\\)").encode() in studio.draw(figure, "pdf")
@@ -250,7 +264,8 @@ def test_a_report_needs_nothing_from_elsewhere(figure):
 # ---- texts in links
 
 
-@pytest.mark.parametrize("text", ["3", "image=3", "image=0,scenario=LIN,snr=0.3", "image=1,model=CNN,seed=4,truth=shown"])
+@pytest.mark.parametrize("text", ["3", "image=3", "image=0,scenario=LIN,snr=0.3",
+                                  "image=1,model=CNN,seed=4,truth=shown"])
 def test_a_row_s_text_means_the_row(text, spec):
     found = studio.read_row(text, spec)
     assert studio.read_row(studio.row_text(found, spec), spec) == found
@@ -270,7 +285,8 @@ def test_a_mangled_row_is_an_input_error(text, spec):
 
 
 def test_drawing_touches_no_global_state_of_matplotlib(python):
-    run = python("-c", "import sys, matplotlib; from core import studio; from core.figures.paper.files import SETTINGS; "
+    run = python("-c", "import sys, matplotlib; from core import studio; "
+                       "from core.figures.paper.files import SETTINGS; "
                        "state = lambda: [str(matplotlib.rcParams[name]) for name in SETTINGS]; before = state(); "
                        "studio.draw(studio.preset('toy').replace(settings=(('samples', 50),)), 'pdf'); "
                        "print('matplotlib.pyplot' in sys.modules, state() == before)")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import string
 import threading
 from collections.abc import Mapping
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
+from core.figures.paper import text as words
 from core.types import one_of
 
 MIME = {"pdf": "application/pdf", "svg": "image/svg+xml", "png": "image/png"}
@@ -24,11 +28,21 @@ _saving = threading.Lock()  # matplotlib's settings are shared by all threads
 def save(figure: Figure, ending: str, about: Mapping[str, Any] | None = None) -> bytes:
     """The figure as ``pdf``, ``svg`` or ``png``; ``about`` (JSON content) goes into its metadata."""
     one_of("a figure's file", ending, MIME)
-    text = json.dumps(about or {}, sort_keys=True)
-    metadata = {"pdf": {"Creator": "Attribution Lab", "CreationDate": None, "Keywords": text},
-                "svg": {"Creator": "Attribution Lab", "Date": None, "Description": text},
-                "png": {"Description": text}}[ending]
+    told = json.dumps(about or {}, sort_keys=True)
+    metadata = {"pdf": {"Creator": "Attribution Lab", "CreationDate": None, "Keywords": told},
+                "svg": {"Creator": "Attribution Lab", "Date": None, "Description": told},
+                "png": {"Description": told}}[ending]
     file = io.BytesIO()
     with _saving, matplotlib.rc_context(SETTINGS):
         figure.savefig(file, format=ending, dpi=figure.dpi, metadata=metadata)
-    return file.getvalue()
+    return _with_font(file.getvalue(), figure) if ending == "svg" else file.getvalue()
+
+
+def _with_font(svg: bytes, figure: Figure) -> bytes:
+    """The SVG with the letters it uses as a font of its own, so that it looks the same where the font is missing."""
+    # All of ASCII, so that figures share a font that need not be made again.
+    letters = "".join(sorted({*string.printable, *(c for t in figure.findobj(Text) for c in t.get_text())}))
+    font = base64.b64encode(words.subset(letters)).decode()
+    style = (f"<style>@font-face {{font-family: '{words.FAMILY}'; "
+             f"src: url(data:font/ttf;base64,{font}) format('truetype');}}</style>")
+    return svg.replace(b"<defs>", f"<defs>{style}".encode(), 1)

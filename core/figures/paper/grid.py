@@ -61,8 +61,13 @@ class _Sheet:
         self._measure()
 
     def _shared(self) -> float | None:
-        maps = [p.largest for p in self.all if isinstance(p, Map) and p.kind in ("signed", "magnitude")]
-        return max(maps, default=0) or None if self.layout.scale == "shared" else None
+        largest = max((p.largest for p in self._maps()), default=0)
+        return largest or None if self.layout.scale == "shared" else None
+
+    def _maps(self) -> list[Map]:
+        """The panels whose colours the scale is about."""
+        return [p for p in self.all
+                if isinstance(p, Map) and p.kind in ("signed", "magnitude") and p.values is not None]
 
     # measures
 
@@ -74,7 +79,7 @@ class _Sheet:
         self.axes_left, self.axes_bottom = left, bottom
         self.side_titles = self.line + self.gap if any(self.rows) else 0.0
         self.labels = 0.0
-        for attempt in range(4):  # titles need room from panels, and panels' size decides how titles break
+        for _ in range(4):  # titles need room from panels, and panels' size decides how titles break
             self._place(page)
             lines = max((len(self._row_lines(t)) for t in self.rows), default=0)
             wanted = lines * self.line + self.gap if lines else 0.0
@@ -84,9 +89,9 @@ class _Sheet:
                 break
             self.side_titles, self.labels = max(wanted, self.side_titles), max(labels, self.labels)
         if self.side < 0.1 or not self.digits:
-            raise InputError(f"{self.across} columns and {len(self.panels)} rows leave {max(self.side, 0):.2f} in for a "
-                             f"panel on a page of {page.inches:g} by {page.height:g} in. Take a wider page, smaller "
-                             "type, fewer panels or nothing below them.")
+            raise InputError(f"{self.across} columns and {len(self.panels)} rows leave {max(self.side, 0):.2f} in "
+                             f"for a panel on a page of {page.inches:g} by {page.height:g} in. Take a wider page, "
+                             "smaller type, fewer panels or nothing below them.")
 
     def _place(self, page) -> None:
         """Pitch of the columns, side of the panels and heights of all bands, for the present margins."""
@@ -120,7 +125,8 @@ class _Sheet:
         """What stands below a panel: names and values, or values alone (those that have a name) when compact."""
         compact = self.compact if compact is None else compact
         digits = self.digits if digits is None else digits
-        written = [(name, value if isinstance(value, str) else decimals(value, digits)) for name, value in panel.lines]
+        written = [(name, value if isinstance(value, str) else decimals(value, digits))
+                   for name, value in panel.lines]
         if compact:
             return [value for name, value in written if name]
         return [" ".join(part for part in line if part) for line in written]
@@ -147,10 +153,7 @@ class _Sheet:
         return lines
 
     def _scale_note(self) -> str:
-        if not any(isinstance(p, Map) and p.kind in ("signed", "magnitude") and p.values is not None for p in self.all):
-            return ""
-        note = SCALES[self.layout.scale]
-        return f"Colours: {note}."
+        return f"Colours: {SCALES[self.layout.scale]}." if self._maps() else ""
 
     def _bar_width(self, bar: Bar) -> float:
         return text.width(bar.low, self.size) + text.width(bar.high, self.size) + 10 * self.em
@@ -206,7 +209,8 @@ class _Sheet:
             lines = text.wrap(text.checked(note), self.side * 0.94, self.size)
             lines = lines[:max(1, int(self.side / self.line))]
             self._words(x + self.side / 2, top + (self.side - len(lines) * self.line) / 2, lines, "center", QUIET)
-        self._words(x + self.side / 2, top + self.side + self.axes_bottom + 0.1 * self.line, self._lines(panel), "center")
+        self._words(x + self.side / 2, top + self.side + self.axes_bottom + 0.1 * self.line, self._lines(panel),
+                    "center")
 
     def _row_labels(self, row: Sequence[Panel | None], right: float, top: float) -> None:
         """The names of the numbers below a row, once, at its left."""
@@ -223,7 +227,8 @@ class _Sheet:
     def _groups(self, start: float, top: float) -> None:
         first = 0
         for name, count in self.groups:
-            left, right = start + first * self.pitch + self.gap / 2, start + (first + count) * self.pitch - self.gap / 2
+            left = start + first * self.pitch + self.gap / 2
+            right = start + (first + count) * self.pitch - self.gap / 2
             self._words((left + right) / 2, top, [text.checked(name)], "center")
             y = 1 - (top + 1.25 * self.line) / self.height
             self.figure.add_artist(Line2D((left / self.layout.page.inches, right / self.layout.page.inches), (y, y),

@@ -71,5 +71,6 @@ class Layout:
         """A Layout from plain values; unknown names are an InputError."""
         known = [f.name for f in dataclasses.fields(cls)]
         if unknown := sorted(set(values) - set(known)):
-            raise InputError(f"A layout has no field {', '.join(map(repr, unknown))}. Its fields: {', '.join(known)}.")
+            raise InputError(f"A layout has no field {', '.join(map(repr, unknown))}. "
+                             f"Its fields: {', '.join(known)}.")
         return cls(**values)

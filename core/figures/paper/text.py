@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
@@ -53,6 +54,23 @@ def checked(text: str) -> str:
     if missing := sorted({c for c in text if ord(c) not in _characters()}):
         raise InputError(f"The figure's font, {FAMILY}, has no character {missing[0]!r}. Write it another way.")
     return text
+
+
+@functools.lru_cache(maxsize=64)
+def subset(letters: str) -> bytes:
+    """The figure's font as a TrueType file with these characters only."""
+    from fontTools import subset as tools  # late: slow to import, and only an SVG needs it
+    from matplotlib import font_manager
+
+    options = tools.Options(hinting=False, layout_features=[], notdef_outline=True, recalc_timestamp=False)
+    options.drop_tables += ["FFTM"]  # the font editor's own
+    file = io.BytesIO()
+    with tools.load_font(font_manager.findfont(font(7)), options) as found:
+        worker = tools.Subsetter(options)
+        worker.populate(text=letters)
+        worker.subset(found)
+        tools.save_font(found, file, options)
+    return file.getvalue()
 
 
 @functools.cache

@@ -1,0 +1,96 @@
+"""The words of a figure: titles made from what rows and columns are, and the draft of a caption."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from core import pipeline
+from core.figures.style import SCALES
+from core.registry import DATASETS, METHODS, METRICS
+from core.studio.spec import LARGEST, PICTURES, FigureSpec
+from core.types import Spec
+
+
+def changed(name: str, options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The options that differ from the method's own."""
+    plain = METHODS[name].check({})
+    return {n: v for n, v in options if v != plain[n]}
+
+
+def options_text(spec: Spec) -> str:
+    return json.dumps(changed(spec.method, spec.options))
+
+
+def in_words(options: dict[str, Any]) -> str:
+    return ", ".join(f"{n.replace('_', ' ')} {v:g}" if isinstance(v, float) else f"{n.replace('_', ' ')} {v}"
+                     for n, v in options.items())
+
+
+def column_titles(columns: Sequence[tuple[str, tuple]]) -> list[str]:
+    """Names; a method that stands in several columns also says how it differs."""
+    names = [n for n, _ in columns]
+    return [PICTURES[n] if n in PICTURES else
+            METHODS[n].label + (f" ({in_words(changed(n, o))})" if names.count(n) > 1 and changed(n, o) else "")
+            for n, o in columns]
+
+
+PARTS: tuple[tuple[tuple[str, ...], Callable[[Spec], str]], ...] = (
+    (("dataset",), lambda r: DATASETS[r.dataset].label),
+    (("scenario", "background"), lambda r: f"{r.scenario} {r.background}"),
+    (("snr",), lambda r: f"SNR {r.snr:g}"), (("size",), lambda r: f"{r.size} × {r.size}"),
+    (("model",), lambda r: r.model), (("model_seed",), lambda r: f"model seed {r.model_seed}"),
+    (("image",), lambda r: f"image {r.image}"), (("seed",), lambda r: f"seed {r.seed}"),
+    (("output", "target"), lambda r: f"{r.output} of the {r.target} class"),
+    (("truth",), lambda r: f"truth {r.truth}"))
+
+
+def row_titles(rows: Sequence[Spec]) -> list[str]:
+    """What tells each row from the others."""
+    if len(rows) == 1:
+        return []
+    different = {f for parts, _ in PARTS for f in parts if len({getattr(r, f) for r in rows}) > 1}
+    return [", ".join(say(r) for parts, say in PARTS if different & set(parts)) for r in rows]
+
+
+def where(rows: Sequence[Spec]) -> str:
+    """Data, SNR, models with their accuracy, and images, as a caption says it."""
+    said = []
+    for r in dict.fromkeys(r.replace(image=0) for r in rows):
+        images = [str(o.image) for o in rows if o.replace(image=0) == r]
+        record = pipeline.models.find(r)
+        accuracy = f"test accuracy {record['accuracy']:.1%}" if record else "accuracy not known"
+        said.append(f"{DATASETS[r.dataset].label} {r.scenario} {r.background} at {r.size} × {r.size}, SNR {r.snr:g}, "
+                    f"{r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} {', '.join(images)}")
+    return "; ".join(said) + "."
+
+
+def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table: Sequence[dict]) -> str:
+    first = figure.rows[0]
+    methods = [(n, o) for n, o in columns if n not in PICTURES]
+    out = {"margin": "the margin", "probability": "the probability"}[first.output]
+    parts = [where(figure.rows)]
+    if methods:
+        parts.append(f"Maps explain {out} of the {first.target} class; colours: {SCALES[figure.layout.scale]}.")
+        said = [f"{METHODS[n].label} with {in_words(changed(n, o))}" for n, o in methods if changed(n, o)]
+        parts.append(f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, "
+                     f"seed {first.seed}.")
+        wrong = len({t["row"] for t in table if t.get("predicted") != t.get("label")})
+        if wrong:
+            parts.append(f"Not classified correctly: {wrong} of {len(figure.rows)} images.")
+        metrics = [METRICS[b] for b in figure.below if b != LARGEST]
+        if metrics and any(m.name in t for m in metrics for t in table):
+            parts.append("Below each map: " + ", ".join(
+                f"{m.label} ({'lower' if m.lower_is_better else 'higher'} is better)" for m in metrics) + ".")
+    if figure.layout.outline:
+        parts.append("The outline marks the important pixels.")
+    return " ".join(parts)
+
+
+def maps_notes(figure: FigureSpec, table: Sequence[dict]) -> list[str]:
+    """What a reader of the figure alone must know."""
+    undefined = [t for t in table if any(isinstance(t.get(m), float) and np.isnan(t[m]) for m in METRICS)]
+    return ["–: undefined, the map is empty."] if undefined else []
