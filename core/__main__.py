@@ -97,6 +97,9 @@ def parser() -> argparse.ArgumentParser:
                          "patternlocal, see tests/bench/requirements.txt")
     command.add_argument("--maps", type=int, default=10, metavar="N",
                          help="score the maps of N images a data set beside the dense solver (default 10)")
+    command.add_argument("--only", choices=("beside", "growth"), help="beside other programs, or the curves of "
+                         "growing tasks (default: both)")
+    command.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the curves into this file")
     return top
 
 
@@ -207,10 +210,7 @@ def explain(options: argparse.Namespace) -> None:
         arrays = {name: np.stack([getattr(a, name) for a in found]) for name in ("values", "image", "mask")}
         packed = io.BytesIO()
         np.savez_compressed(packed, **arrays, spec=np.array(json.dumps(spec.to_dict())), number=np.array(chosen))
-        try:
-            store.write(options.to, packed.getvalue())
-        except OSError as error:
-            raise InputError(f"{options.to} could not be written: {error.strerror or error}.") from None
+        _write(options.to, packed.getvalue())
     rows = [{"image": a.spec.image, "label": a.label, "predicted": a.predicted, "target": a.target,
              "probability": float(a.probabilities[a.target]), "largest": float(np.abs(a.values).max()),
              "seconds": round(a.seconds, 4), "facts": dict(a.facts), "notes": list(a.notes)} for a in found]
@@ -332,15 +332,37 @@ def _pairs(flag: str, texts: list[str]) -> dict[str, str]:
 
 def bench(options: argparse.Namespace) -> None:
     from core import bench as benchmarks  # late: only this command needs it
+    from core.figures import growth, paper
 
-    rows = []
-    for row in benchmarks.run(lambda text: print(text, file=sys.stderr, flush=True), options.published, options.maps):
-        rows.append({**dataclasses.asdict(row), "ratio": row.ratio})
-        if not options.json:
-            theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.3g} times ours"
-            print(f"{row.name}\n    ours {row.ours:.3g} s; theirs {theirs}; {row.agreement}", flush=True)
+    def tell(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    if options.plot and options.only == "beside":
+        raise InputError("--plot draws the curves, which --only beside leaves out.")
+    rows, curves = [], []
+    if options.only != "growth":
+        for row in benchmarks.run(tell, options.published, options.maps):
+            rows.append({**dataclasses.asdict(row), "ratio": row.ratio})
+            if not options.json:
+                theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.3g} times ours"
+                print(f"{row.name}\n    ours {row.ours:.3g} s; theirs {theirs}; {row.agreement}", flush=True)
+    if options.only != "beside":
+        for curve in benchmarks.curves(tell):
+            curves.append(curve)
+            if not options.json:
+                points = ", ".join(f"{x:,g}: {y:.2g} s" for x, y in zip(curve.x, curve.y))
+                print(f"{curve.panel}, {curve.name}\n    {curve.x_label} {points}", flush=True)
+    if options.plot:
+        _write(options.plot, paper.png(growth.growth(curves)))
     if options.json:
-        print(json.dumps(rows))
+        print(json.dumps({"beside": rows, "growth": [dataclasses.asdict(curve) for curve in curves]}))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        store.write(path, content)
+    except OSError as error:
+        raise InputError(f"{path} could not be written: {error.strerror or error}.") from None
 
 
 if __name__ == "__main__":

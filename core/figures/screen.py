@@ -47,6 +47,7 @@ def _bare(rows: int, columns: int) -> go.Layout:
     """The layout of a heatmap and nothing else; the same for all panels, so checked once."""
     axis = {"visible": False, "constrain": "domain", "fixedrange": True}
     return go.Layout({
+        "template": "none",  # plotly's own is 7 kB a chart, for axes and colours that are not used here
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": False, "dragmode": False,
         "hoverlabel": {"font": {"family": "monospace", "size": 12}},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from core.types import Attribution, NotApplicable, Score, Spec
 from pages.components import choices, closer, downloads, jobs, panels
 from pages.components.panels import Result
 
-TOGETHER = 1.5  # seconds: scores that arrive within it are shown by one run
+TOGETHER = 3.0  # seconds: scores that arrive within it are shown by one run
 SLOW = [name for name, metric in METRICS.items() if metric.slow]
 
 
@@ -69,7 +70,9 @@ def show(found: Sequence[Result], view: panels.View) -> None:
     panels.draw(found, view)
     drawn = [r for r in found if r.attribution]
     if waiting := [r for r in drawn if set(r.score.values) != set(METRICS)]:
-        _wait(waiting, time.monotonic())
+        specs = [r.attribution.spec for r in drawn]
+        again, st.session_state["scores_of"] = st.session_state.get("scores_of") == specs, specs
+        _wait(waiting, time.monotonic(), itertools.count(int(again)))
     if st.session_state.table and drawn:
         content = [{"Method": r.label, **{m.label: r.score.values.get(n) for n, m in METRICS.items()},
                     "Seconds": r.attribution.seconds} for r in drawn]
@@ -78,10 +81,15 @@ def show(found: Sequence[Result], view: panels.View) -> None:
 
 
 @st.fragment(run_every=0.3)
-def _wait(waiting: Sequence[Result], since: float) -> None:
-    """Has the missing scores computed, now that the maps are drawn; a full run shows and ranks what has come."""
-    futures = [jobs.start_score(r.attribution, name) for r in waiting for name in SLOW]
-    missing = sum(not future.done() for future in futures)
-    if not missing or (missing < len(futures) and time.monotonic() - since > TOGETHER):
-        st.rerun()
+def _wait(waiting: Sequence[Result], since: float, calls: Iterator[int]) -> None:
+    """Has the missing scores computed; a full run shows and ranks what has come.
+
+    Not in the very run that sends the maps (call 0): the browser's timer calls again when it has drawn them.
+    """
+    missing = len(waiting) * len(SLOW)
+    if next(calls):
+        futures = [jobs.start_score(r.attribution, name) for r in waiting for name in SLOW]
+        missing = sum(not future.done() for future in futures)
+        if not missing or (missing < len(futures) and time.monotonic() - since > TOGETHER):
+            st.rerun()
     st.caption(f"Solving {' and '.join(METRICS[n].label for n in SLOW)}: {missing} to go")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -14,13 +15,13 @@ from core import pipeline
 from core.types import Attribution, Score, Spec
 from pages.components.frame import ROOT
 
-WORKERS = 1  # the other core draws
+WORKERS = os.cpu_count() or 1  # scores begin once the browser has drawn the maps, so nobody else needs a core
 KEPT = 500  # scores a session remembers
 
 
 @st.cache_resource
 def _pool() -> ThreadPoolExecutor:
-    # Threads are enough: POT's solver lets go of Python while it works.
+    # Threads are enough: POT's solver lets go of Python while it works; two take half the time of one.
     return ThreadPoolExecutor(WORKERS, thread_name_prefix="score")
 
 

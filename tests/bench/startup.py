@@ -4,8 +4,8 @@
 
 Start: from the start of the server's process to the first maps with their IME in the browser, and to the
 last EMD. Data are made once beforehand; results are forgotten before each start. Change: from a click on
-Next to the next image's maps with IME. All: every method with every score, at 8x8, nothing kept: opened by
-a link (the page loads anew), and after a click on Next.
+Next to the next image's maps with IME. Twelve methods at 64x64, and all methods at 8x8, with every score: after a
+click on Next to an image that was never shown (all maps, all scores) and back to one that was (kept).
 Memory: what the server holds resident after that.
 """
 
@@ -31,6 +31,8 @@ CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync"]
 SMALL = "?size=8&snr=0.15"
+TWELVE = ("gradient", "integrated_gradients", "smoothgrad", "deeplift", "gradientshap", "guided_backprop", "lime",
+          "kernelshap", "pattern", "patternlocal", "openapi", "laplace")
 TEXTS = """[...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-key-panel-of-])')]
            .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText)"""
 SETTLED = ("document.querySelector('[data-test-script-state=notRunning]') "
@@ -96,32 +98,37 @@ def one_start(browser, link: str, changes: int):
         wait(page, "EMD ")
         yield "start to last EMD, s", time.monotonic() - start
         for _ in range(changes):
-            before = texts(page)
-            click = time.monotonic()
-            page.get_by_role("button", name="Next").click()
-            wait(page, "IME ", other_than=before)
-            yield "click on Next to maps and IME, s", time.monotonic() - click
-            wait(page, "EMD ")
-            yield "click on Next to last EMD, s", time.monotonic() - click
+            yield from one_change(page, "four methods, 64x64, new image" if not link else "four methods, 8x8, new image",
+                                  "Next")
         yield "memory after the first page, MB", resident(server.pid)
 
         from core import METHODS
 
-        everything = f"all {len(METHODS)} methods and scores at 8x8"
-        begin = time.monotonic()
-        page.goto(f"{url}/{SMALL}&image=1&methods={','.join(METHODS)}")
-        wait(page, "EMD ")
-        yield f"{everything}: opened by link, s", time.monotonic() - begin
-        for _ in range(changes):
-            before, begin = texts(page), time.monotonic()
-            page.get_by_role("button", name="Next").click()
-            wait(page, "EMD ", other_than=before)
-            yield f"{everything}: next image, s", time.monotonic() - begin
+        for name, address, methods in (("twelve methods, 64x64", "?", TWELVE),
+                                       ("all methods, 8x8", f"{SMALL}&", METHODS)):
+            begin = time.monotonic()
+            page.goto(f"{url}/{address}image=20&methods={','.join(methods)}")
+            wait(page, "EMD ")
+            yield f"{name}: opened by link, s", time.monotonic() - begin
+            for _ in range(changes):
+                yield from one_change(page, f"{name}, new image", "Next")
+            for _ in range(changes):
+                yield from one_change(page, f"{name}, kept", "Previous")
         yield "memory at the end, MB", resident(server.pid)
         page.context.close()
     finally:
         server.terminate()
         server.wait()
+
+
+def one_change(page: Page, name: str, button: str):
+    """Yields the seconds from a click to all maps with IME, and to all scores."""
+    before, click = texts(page), time.monotonic()
+    page.get_by_role("button", name=button).click()
+    wait(page, "IME ", other_than=before)
+    yield f"{name}: maps and IME, s", time.monotonic() - click
+    wait(page, "EMD ", other_than=before)
+    yield f"{name}: all scores, s", time.monotonic() - click
 
 
 def answers(url: str) -> bool:

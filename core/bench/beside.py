@@ -81,7 +81,8 @@ def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
             apart.append(abs(value / dense - 1))
         slowest = min(t / o for t, o in zip(theirs, ours))
         yield Row(f"EMD, {scenario} {background}, {cost.shape[1]} important pixels, {len(ours)} maps "
-                  "(geometric means)", _mean(ours), _mean(theirs), f"relative difference {max(apart):.0e}; least gain {slowest:.1f} times")
+                  "(geometric means)", _mean(ours), _mean(theirs),
+                  f"relative difference {max(apart):.0e}; least gain {slowest:.1f} times")
 
 
 def _openapi(context: Context, tell: Callable[[str], None]) -> Row:
@@ -138,7 +139,7 @@ def _pattern(images: np.ndarray, contexts: list[Context], published: str | None,
 
 def _published(python: str, images: np.ndarray, weights: np.ndarray, center: np.ndarray) -> tuple[float, np.ndarray]:
     """Seconds and result of the published package's local covariance, in the interpreter that has it."""
-    script = Path(__file__).parents[1] / "tests" / "bench" / "published_patternlocal.py"
+    script = Path(__file__).parents[2] / "tests" / "bench" / "published_patternlocal.py"
     with tempfile.TemporaryDirectory() as folder:
         np.savez(f"{folder}/given.npz", images=images, weights=weights, center=center)
         subprocess.run([python, script, folder], check=True)

@@ -1,0 +1,123 @@
+"""How seconds grow with the task: curves that a reader can extend to a task of their own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.ndimage import gaussian_filter
+
+from core import pipeline
+from core.methods.openapi import decision_features
+from core.methods.pattern import local_pattern
+from core.metrics import emd, emds
+from core.models.model import Model, freeze
+from core.registry import MODELS
+from core.types import Spec
+
+EDGES = (8, 16, 32, 64, 128)  # pixels of a map's edge
+MASKED = (4, 8, 16, 32, 48)  # pixels of a square mask's edge at 64 x 64
+TRAINING = (500, 1000, 2000, 4000, 8000)  # images
+INPUTS = (8, 16, 32, 64)  # pixels of the edge of a network's input
+PAPERS = 32  # of them, up to which the paper's sampling is timed: it grows with the third power of d
+SWEPT = (2, 4, 8, 16)  # images
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Seconds ``y`` at sizes ``x``: ``panel`` says of what, ``x_label`` in what unit, ``name`` which line it is."""
+
+    panel: str
+    x_label: str
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+def curves(tell: Callable[[str], None]) -> Iterator[Curve]:
+    """All curves, one after the other; medians of three calls, single calls where one takes a second or more."""
+    emd(np.ones((64, 64)), _square(64, 8))  # imports the solver
+    yield from _emd_by_pixels(tell)
+    yield from _emd_by_mask(tell)
+    yield from _pattern(tell)
+    yield from _openapi(tell)
+    yield from _sweep(tell)
+
+
+def _emd_by_pixels(tell: Callable[[str], None]) -> Iterator[Curve]:
+    for name, maps in _maps().items():
+        yield _curve("EMD, a fifth of the pixels important", "pixels", name, [e * e for e in EDGES], [
+            lambda e=e, make=maps: emd(make(e), _square(e, round(0.45 * e))) for e in EDGES], tell)
+
+
+def _emd_by_mask(tell: Callable[[str], None]) -> Iterator[Curve]:
+    for name, make in _maps().items():
+        values = make(64)
+        yield _curve("EMD at 64 × 64", "important pixels", name, [e * e for e in MASKED], [
+            lambda e=e, v=values: emd(v, _square(64, e)) for e in MASKED], tell)
+
+
+def _pattern(tell: Callable[[str], None]) -> Iterator[Curve]:
+    data = pipeline.dataset(Spec()).train.x.reshape(-1, 4096)
+    weights = np.random.default_rng(0).standard_normal(4096)
+    yield _curve("PatternLocal at 64 × 64", "training images", "second half", TRAINING, [
+        lambda n=n: local_pattern(weights, data[:n], data[0].astype(np.float64)) for n in TRAINING], tell)
+
+
+def _openapi(tell: Callable[[str], None]) -> Iterator[Curve]:
+    for sampling, edges in (("orthogonal", INPUTS), ("hypercube", [e for e in INPUTS if e <= PAPERS])):
+        calls = []
+        for edge in edges:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)
+                network = Model("MLP", freeze(MODELS["MLP"].function(edge)), 0.0)
+            x = np.random.default_rng(edge).standard_normal(edge * edge)
+            calls.append(lambda network=network, x=x, edge=edge, sampling=sampling: decision_features(
+                lambda rows: network.predict_proba(rows.reshape(-1, edge, edge)), x, 0, sampling=sampling))
+        yield _curve("OpenAPI on an MLP", "pixels", sampling, [e * e for e in edges], calls, tell)
+
+
+def _sweep(tell: Callable[[str], None]) -> Iterator[Curve]:
+    found = [pipeline.explain(Spec(method="gradient", image=image)) for image in range(max(SWEPT))]
+    values, masks = (np.stack([getattr(a, name) for a in found]) for name in ("values", "mask"))
+    for workers in sorted({1, os.cpu_count() or 1}):
+        yield _curve("EMDs of a sweep, 64 × 64", "maps", f"{workers} worker{'s' * (workers > 1)}", SWEPT, [
+            lambda n=n, w=workers: emds(values[:n], masks[:n], w) for n in SWEPT], tell)
+
+
+def _curve(panel: str, x_label: str, name: str, x: Sequence[float], calls: Sequence[Callable[[], object]],
+           tell: Callable[[str], None]) -> Curve:
+    seconds = []
+    for size, call in zip(x, calls):
+        tell(f"{panel}, {name}: {size:,} {x_label}")
+        taken = [_seconds(call)]
+        while len(taken) < 3 and taken[0] < 1:
+            taken.append(_seconds(call))
+        seconds.append(float(np.median(taken)))
+    return Curve(panel, x_label, name, tuple(x), tuple(seconds))
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _maps() -> dict[str, Callable[[int], np.ndarray]]:
+    """A rough and a smooth map of any edge."""
+    def noise(edge: int) -> np.ndarray:
+        return np.random.default_rng(edge).standard_normal((edge, edge))
+
+    return {"rough map": noise, "smooth map": lambda edge: gaussian_filter(noise(edge), edge / 16)}
+
+
+def _square(edge: int, side: int) -> np.ndarray:
+    """A mask (edge,edge) with a square of ``side`` pixels in the middle."""
+    mask = np.zeros((edge, edge), bool)
+    first = (edge - side) // 2
+    mask[first:first + side, first:first + side] = True
+    return mask
