@@ -353,7 +353,7 @@ def bench(options: argparse.Namespace) -> None:
                 points = ", ".join(f"{x:,g}: {y:.2g} s" for x, y in zip(curve.x, curve.y))
                 print(f"{curve.panel}, {curve.name}\n    {curve.x_label} {points}", flush=True)
     if options.plot:
-        _write(options.plot, paper.png(growth.growth(curves)))
+        _write(options.plot, paper.save(growth.growth(curves), "png"))
     if options.json:
         print(json.dumps({"beside": rows, "growth": [dataclasses.asdict(curve) for curve in curves]}))
 

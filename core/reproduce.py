@@ -72,16 +72,13 @@ def openapi(images: int = IMAGES, workers: int = 1, tell: Tell = lambda done, to
 
 def write(found: dict[str, Any], folder: Path) -> list[str]:
     """Writes the tables (csv), everything (json) and the figures (pdf, png) into a folder; gives the files' names."""
-    from core.figures import openapi as figures  # late: matplotlib
+    from core.figures import openapi, paper  # late: matplotlib
 
     files = {"openapi.json": json.dumps(store.plain(found)).encode()}
     for name in ("accuracy", "rounds", "exactness", "consistency", "ablation", "same_region"):
         files[f"{name}.csv"] = _csv([line for row in found[name] for line in _lines(row)])
-    for name, figure in figures.figures(found).items():
-        for ending in ("pdf", "png"):
-            file = io.BytesIO()
-            figure.savefig(file, format=ending)
-            files[f"{name}.{ending}"] = file.getvalue()
+    for name, figure in openapi.figures(found).items():
+        files |= {f"{name}.{ending}": paper.save(figure, ending) for ending in ("pdf", "png")}
     for name, content in files.items():
         store.write(folder / name, content)
     return list(files)
