@@ -63,12 +63,22 @@ def where(rows: Sequence[Spec]) -> str:
         images = [str(o.image) for o in rows if o.replace(image=0) == r]
         record = pipeline.models.find(r)
         accuracy = f"test accuracy {record['accuracy']:.1%}" if record else "accuracy not known"
-        said.append(f"{DATASETS[r.dataset].label} {r.scenario} {r.background} at {r.size} × {r.size}, SNR {r.snr:g}, "
-                    f"{r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} {', '.join(images)}")
+        said.append(f"{_data(r)}, {r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} "
+                    f"{', '.join(images)}")
     return "; ".join(said) + "."
 
 
-def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table: Sequence[dict]) -> str:
+def _data(row: Spec) -> str:
+    """A data set in the words of the options it has."""
+    known = {option.name for option in DATASETS[row.dataset].options}
+    forms = {"scenario": "{}", "background": "{}", "size": "at {0} × {0}", "snr": ", SNR {:g}"}
+    said = [form.format(getattr(row, name)) for name, form in forms.items() if name in known]
+    return " ".join([DATASETS[row.dataset].label, *said]).replace(" ,", ",")
+
+
+def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table: Sequence[dict],
+                 outlined: bool) -> str:
+    """Data, model, images, what is explained and how, what stands below; ``outlined``: the truth is known."""
     first = figure.rows[0]
     methods = [(n, o) for n, o in columns if n not in PICTURES]
     out = {"margin": "the margin", "probability": "the probability"}[first.output]
@@ -85,7 +95,7 @@ def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table
         if metrics and any(m.name in t for m in metrics for t in table):
             parts.append("Below each map: " + ", ".join(
                 f"{m.label} ({'lower' if m.lower_is_better else 'higher'} is better)" for m in metrics) + ".")
-    if figure.layout.outline:
+    if figure.layout.outline and outlined:
         parts.append("The outline marks the important pixels.")
     return " ".join(parts)
 

@@ -80,7 +80,7 @@ def maps(figure: FigureSpec, progress: Progress | None) -> Content:
         panels.append(cells)
     return Content(panels, figure.column_titles or captions.column_titles(columns),
                    figure.row_titles or captions.row_titles(figure.rows),
-                   captions.maps_caption(figure, columns, table),
+                   captions.maps_caption(figure, columns, table, any(_mask(r).any() for r in figure.rows)),
                    notes=captions.maps_notes(figure, table), arrays=arrays, table=table)
 
 

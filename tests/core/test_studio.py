@@ -125,6 +125,7 @@ def test_data_without_a_known_truth_say_so(figure, monkeypatch):
     truth, first = content.panels[0][1:3]
     assert truth.values is None and truth.note == "not known"
     assert first.mask is None and not first.lines, "nothing can be scored"
+    assert "outline" not in content.caption and "Below" not in content.caption
 
 
 def test_examples_show_a_row_a_scenario_and_both_classes(spec):
