@@ -201,7 +201,8 @@ def test_a_data_set_whose_truth_is_unknown_says_so(register):
         return Dataset({}, part, part, part, np.zeros((8, 8), bool), "union")
 
     register(DATASETS, "unknown", unknown, options=(
-        Option("scenario", "", choices=("XOR",), default="XOR"), Option("background", "", choices=("CORR",), default="CORR"),
+        Option("scenario", "", choices=("XOR",), default="XOR"),
+        Option("background", "", choices=("CORR",), default="CORR"),
         Option("snr", "", low=0.0, high=1.0, default=0.15), Option("size", "", choices=(8,)),
         Option("samples", "", low=1, high=1000), Option("seed", "", low=0, high=9)))
     lessons.example.cache_clear()
