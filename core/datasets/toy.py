@@ -30,9 +30,20 @@ def xor_suppressor(samples: int, sigma_d: float, rng: np.random.Generator) -> tu
     return np.column_stack([s1 + d, s2 - d, d]), np.sign(s1 * s2)
 
 
+def xor_decision(x: np.ndarray) -> np.ndarray:
+    """The optimal decision function ``f = (x1 - x3)(x2 + x3)`` (n,) of points (n,3)."""
+    return (x[:, 0] - x[:, 2]) * (x[:, 1] + x[:, 2])
+
+
 def xor_output(x: np.ndarray, tau: float) -> np.ndarray:
-    """The smooth classifier ``tanh((x1 - x3)(x2 + x3) / tau)`` (n,) of points (n,3)."""
-    return np.tanh((x[:, 0] - x[:, 2]) * (x[:, 1] + x[:, 2]) / tau)
+    """The smooth classifier ``tanh(f / tau)`` (n,) of points (n,3)."""
+    return np.tanh(xor_decision(x) / tau)
+
+
+def xor_slope(x: np.ndarray, tau: float) -> np.ndarray:
+    """Its steepness ``c = sech^2(f / tau) / tau`` (n,), equation 9: the gradient is c times the direction."""
+    far = np.minimum(np.abs(xor_decision(x)) / tau, 350)  # beyond, cosh^2 leaves float64
+    return 1 / (tau * np.square(np.cosh(far)))
 
 
 def xor_direction(x: np.ndarray) -> np.ndarray:

@@ -122,8 +122,9 @@ def _picture(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[S
              content: dict) -> dict:
     """The part of a layout that puts points as one picture under the traces, with equal axes that cover ``span``."""
     (left, right), (bottom, top) = span
-    return {"images": [{"source": tiny.address(tiny.dots(layers, span)), "xref": "x", "yref": "y", "x": left, "y": top,
-                        "sizex": right - left, "sizey": top - bottom, "sizing": "stretch", "layer": "below"}],
+    source = tiny.address(tiny.dots(layers, span))
+    return {"images": [{"source": source, "xref": "x", "yref": "y", "x": left, "y": top, "sizex": right - left,
+                        "sizey": top - bottom, "sizing": "stretch", "layer": "below"}],
             "xaxis": content["xaxis"] | {"range": [left, right], "constrain": "domain"},
             "yaxis": content["yaxis"] | {"range": [bottom, top], "constrain": "domain", "scaleanchor": "x"}}
 

@@ -118,8 +118,8 @@ def from_weight(sigma_d: float = 1.0) -> FromWeight:
             importance[method] = explain_linear(method, BEST, at, x, options)
         except NotApplicable as reason:
             importance[method] = str(reason)
-    note = "" if sigma_d else ("Without d there is nothing to suppress: x2 is always 0. Gradient and OpenAPI still give it a "
-                               "weight; whoever looks at how x2 moves gives it nothing.")
+    note = "" if sigma_d else ("Without d there is nothing to suppress: x2 is always 0. Gradient and OpenAPI still "
+                               "give it a weight; whoever looks at how x2 moves gives it nothing.")
     return FromWeight(sigma_d, x, s > 0, at, covariance, covariance @ BEST / (BEST @ covariance @ BEST),
                       np.cov(x.T), haufe_patterns(x, BEST[:, None])[:, 0], importance, note)
 

@@ -70,16 +70,16 @@ def _points(sigma_d: float, samples: int = POINTS) -> tuple[np.ndarray, np.ndarr
 def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
     """How much importance four methods give to the suppressor x3 of the classifier ``tanh(f/tau)``."""
     x, y = _points(sigma_d)
-    slope = 1 / (tau * np.square(np.cosh(np.minimum(np.abs((x[:, 0] - x[:, 2]) * (x[:, 1] + x[:, 2])) / tau, 350))))
     pattern_shares, worth = _pattern_shares(sigma_d, bandwidth)
     share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": _lime_shares(sigma_d, tau),
              "kernelshap": _shapley_shares(sigma_d, tau), "patternlocal": pattern_shares}
     correlation = float(np.corrcoef(x[:, 2], y)[0, 1]) if sigma_d else 0.0
     return Xor(x, y, share, toy.third_share(toy.xor_pattern(x, sigma_d, bandwidth)), worth, correlation,
-               _notes(sigma_d, tau, bandwidth, int((slope < FLAT).sum()), worth, int(np.isnan(pattern_shares).sum())))
+               _notes(sigma_d, bandwidth, int((toy.xor_slope(x, tau) < FLAT).sum()), worth,
+                      int(np.isnan(pattern_shares).sum())))
 
 
-def _notes(sigma_d: float, tau: float, bandwidth: float, flat: int, worth: float, alone: int) -> tuple[str, ...]:
+def _notes(sigma_d: float, bandwidth: float, flat: int, worth: float, alone: int) -> tuple[str, ...]:
     notes = []
     if not sigma_d:
         notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the formula would "

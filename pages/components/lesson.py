@@ -36,7 +36,7 @@ STYLE = """<style>
   .stMain button {background: #fff !important;}
   [data-testid="stHorizontalBlock"] {flex-wrap: nowrap !important;}
   [data-testid="stColumn"] {min-width: 0 !important;}
-  .st-key-clouds, .st-key-clouds > div {display: flex !important; flex-direction: row !important; flex-wrap: wrap !important;}
+  .st-key-clouds, .st-key-clouds > div {display: flex !important; flex-flow: row wrap !important;}
   .js-plotly-plot text {fill: #000 !important;}
   figure, .js-plotly-plot, dl {break-inside: avoid;}
   * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}

@@ -27,7 +27,8 @@ import startup  # noqa: E402
 from core import lessons, pipeline  # noqa: E402
 from pages.components.lesson_parts import LABELS  # noqa: E402
 
-STILL = """document.querySelector('[data-test-script-state=notRunning]') && !document.querySelector('[data-stale=true]')
+STILL = """document.querySelector('[data-test-script-state=notRunning]')
+    && !document.querySelector('[data-stale=true]')
     && [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.calcdata)"""
 
 

@@ -85,6 +85,7 @@ def test_every_step_fits_its_screen_and_names_its_controls(teach, width, scheme)
         if number:
             screen.choose("step", NAMES[step])
             screen.wait_for_query(step=step, reveal=None)
+            screen.page.wait_for_function(STILL)  # the switch of the step before is gone
         screen.page.locator(".st-key-reveal label").click()
         screen.wait_for_query(reveal="True")
         keep(screen, f"{width}-{scheme}-{number}")

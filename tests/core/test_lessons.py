@@ -14,6 +14,8 @@ from core.lessons import nonlinear, pictures
 from core.methods.context import Context, Training
 from core.methods.pattern import local_patterns
 from core.models.model import Model, freeze
+from core.registry import Option
+from core.types import Dataset, Split
 
 SHARES = {0.1: 0.386, 0.5: 0.318, 1: 0.223, 2: 0.112, 5: 0.026}  # mathematics: |a3| share by kernel width
 
@@ -68,7 +70,7 @@ class _Classifier(torch.nn.Module):
 
 
 @pytest.mark.parametrize("method, fast", [
-    ("gradient", lambda x, tau: toy.xor_direction(x) * (1 - toy.xor_output(x, tau)**2)[:, None] / tau),
+    ("gradient", lambda x, tau: toy.xor_direction(x) * toy.xor_slope(x, tau)[:, None]),
     ("lime", nonlinear.lime), ("kernelshap", nonlinear.shapley)])
 @pytest.mark.parametrize("tau", [0.5, 2.0])
 def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau):
@@ -182,14 +184,35 @@ def test_the_idea_s_arrows_are_its_maps_and_the_surrogate_s_line_is_where_it_cha
 
 
 @pytest.mark.parametrize("family, name", [(f, e.name) for f, r in lessons.FAMILIES.items() for e in r.values()])
-def test_every_entry_has_a_card_with_an_example_formula_and_warning(family, name):
-    entry, found = lessons.FAMILIES[family][name], lessons.example(family, name)
-    assert entry.formula and entry.misleads
+def test_every_entry_has_an_example_or_the_reason_why_not(family, name):
+    found = lessons.example(family, name)
     assert found.reason or (found.pictures and found.seconds > 0 and found.work)
     assert all(np.isfinite(p.values).all() and p.caption for p in found.pictures)
 
 
-def test_an_entry_without_small_images_or_with_unknown_truth_says_so(register):
+@pytest.mark.parametrize("entry", [*METHODS.values(), *METRICS.values()], ids=lambda e: e.name)
+def test_every_method_and_metric_has_a_formula_and_a_warning(entry):
+    assert entry.formula and entry.misleads
+
+
+def test_a_data_set_whose_truth_is_unknown_says_so(register):
+    part = Split(np.zeros((4, 8, 8), np.float32), np.zeros(4, np.int64), np.zeros((4, 8, 8), bool))
+
+    def unknown(scenario, background, snr, *, size=8, samples=4, seed=0):
+        return Dataset({}, part, part, part, np.zeros((8, 8), bool), "union")
+
+    register(DATASETS, "unknown", unknown, options=(
+        Option("scenario", "", choices=("XOR",), default="XOR"),
+        Option("background", "", choices=("CORR",), default="CORR"),
+        Option("snr", "", low=0.0, high=1.0, default=0.15), Option("size", "", choices=(8,)),
+        Option("samples", "", low=1, high=1000), Option("seed", "", low=0, high=9)))
+    lessons.example.cache_clear()
+    found = lessons.example("data sets", "unknown")
+    assert found.pictures and all(p.mask is None and "no known truth" in p.caption for p in found.pictures)
+    lessons.example.cache_clear()
+
+
+def test_an_entry_without_small_images_says_so(register):
     register(DATASETS, "large", lambda *, size=64: None, options=(Option("size", "", choices=(64,)),))
     register(MODELS, "untrained", lambda size: None)
     register(METHODS, "never", _never)
