@@ -171,7 +171,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
         trace.append(Round(radius, float(misfit.max()), straight, ahead))
         tell(len(trace), HALVINGS, f"radius {radius:.2g}")
         if straight:
-            radius /= 4  # single pixels leave the region sooner than random directions do
+            radius /= 16  # single pixels leave the region sooner than random directions do, most of all of a CNN
             steps = rng.uniform(0.5, 1.0, d) * rng.choice([-1.0, 1.0], d) * radius
             pairs = _along_pixels(api, steps, tell)
             offsets = _directions(rng, d) * radius

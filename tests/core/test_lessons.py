@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from core.registry import Option
 from core import DATASETS, METHODS, METRICS, MODELS, InputError, NotApplicable, Spec, lessons, pipeline
 from core.__main__ import main
 from core.datasets import tetromino, toy
