@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from core import DATASETS, METHODS, METRICS, MODELS, Spec, explain, models, pipeline, score
-from core.__main__ import main, parser, read_spec
+from core.__main__ import main, parser
+from core.commands.common import read_spec
 from core.models import training
 
 SMALL = ["--dataset", "xai-tris", "--scenario", "XOR", "--background", "CORR", "--snr", "0.15", "--size", "8",

@@ -259,7 +259,8 @@ def test_without_a_model_the_error_is_the_command_that_trains_it():
     with pytest.raises(InputError) as error:
         models.load(spec)
     command = str(error.value)[str(error.value).index("python -m core train"):].split()
-    from core.__main__ import parser, read_spec
+    from core.__main__ import parser
+    from core.commands.common import read_spec
 
     read = read_spec(parser().parse_args(command[3:]))
     assert catalogue.address(read) == catalogue.address(spec)

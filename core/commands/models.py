@@ -1,0 +1,62 @@
+"""``list`` and ``train``: what there is, and more of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from core import models, pipeline
+from core.commands import common
+from core.models.training import WAYS
+from core.registry import DATASETS, METHODS, METRICS, MODELS
+
+
+def add(commands) -> None:
+    common.add(commands, "list", list_all, "what there is: data sets, models, methods, metrics")
+
+    command = common.add(commands, "train", train, "train the model of a Spec and keep it on this machine")
+    common.spec_flags(command)
+    command.add_argument("--training", choices=WAYS, default="auto", help="plain, on whitened images, or whichever "
+                         "starts to learn (auto)")
+    command.add_argument("--epochs", type=int, help="at most so many passes over the training images")
+    command.add_argument("--from", dest="images", type=Path, metavar="FOLDER", help="train on all images of the "
+                         "published IDX files in this folder (Fashion-MNIST, of which a part is shipped)")
+    command.add_argument("--shipped", action="store_true", help="keep it in assets, as a part of this program")
+
+
+def list_all(options: argparse.Namespace) -> None:
+    families = {"datasets": DATASETS, "models": MODELS, "methods": METHODS, "metrics": METRICS}
+    content: dict[str, Any] = {
+        family: [{"name": e.name, "label": e.label, "summary": e.summary, "formula": e.formula,
+                  "misleads": e.misleads, "reference": e.reference,
+                  "options": {o.name: {"default": o.default, "help": o.help, "choices": list(o.choices),
+                                       "low": o.low, "high": o.high} for o in e.options}}
+                 for e in registry.values()]
+        for family, registry in families.items()}
+    content["trained"] = models.records()
+    if options.json:
+        print(json.dumps(content))
+        return
+    for family in families:
+        print(f"{family}:")
+        for entry in content[family]:
+            print(f"  {entry['name']:22} {entry['summary']}")
+            for name, option in entry["options"].items():
+                allowed = option["choices"] or f"{option['low']} to {option['high']}"
+                print(f"  {'':22}   {name} = {option['default']} ({allowed})")
+    print("trained models:")
+    for r in content["trained"]:
+        state = "" if r["file"] else "  not shipped: below 90 %"
+        name = models.name_of(models.spec_of(r))
+        print(f"  {name:32} {r['model']:4}  test accuracy {r['accuracy']:.3f}{state}")
+
+
+def train(options: argparse.Namespace) -> None:
+    record = pipeline.train(common.read_spec(options), common.progress, shipped=options.shipped, way=options.training,
+                            epochs=options.epochs, images=options.images)
+    if options.json:
+        print(json.dumps(record))
+    else:
+        print(f"{record['model']}: test accuracy {record['accuracy']:.3f} ({record['training']} training)")

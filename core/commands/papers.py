@@ -1,0 +1,103 @@
+"""``reproduce``, ``teach`` and ``bench``: what was measured and told of the papers, measured and told again."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core import lessons, store
+from core.commands import common
+from core.types import InputError
+
+
+def add(commands) -> None:
+    command = common.add(commands, "reproduce", reproduce,
+                         "a paper's experiments: its tables and figures, measured again")
+    command.add_argument("paper", choices=("openapi",))
+    command.add_argument("--images", type=int, default=100, help="test images of each data set (default 100)")
+    command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes (default: one a processor)")
+    command.add_argument("--to", type=Path, default=Path("reproduced"), metavar="FOLDER",
+                         help="where tables (csv, json) and figures (pdf, png) go; default reproduced")
+
+    command = common.add(commands, "teach", teach, "the numbers of the lesson on suppressors, step by step")
+    command.add_argument("--step", choices=lessons.STEPS, action="append", help="only this step; may be given again")
+    for name, option in lessons.SLIDERS.items():
+        allowed = ", ".join(map(str, option.choices)) or f"{option.low:g} to {option.high:g}"
+        command.add_argument(f"--{name.replace('_', '-')}", dest=name,
+                             help=f"{option.help} {allowed}; default {option.default}")
+
+    command = common.add(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
+    command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
+                         "patternlocal, see tests/bench/requirements.txt")
+    command.add_argument("--maps", type=int, default=10, metavar="N",
+                         help="score the maps of N images a data set beside the dense solver (default 10)")
+    command.add_argument("--only", choices=("beside", "growth"), help="beside other programs, or the curves of "
+                         "growing tasks (default: both)")
+    command.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the curves into this file")
+
+
+def reproduce(options: argparse.Namespace) -> None:
+    from core import reproduce as experiments  # late: only this command needs it
+
+    found = experiments.openapi(options.images, options.workers, common.progress)
+    written = experiments.write(found, options.to)
+    text = f"{len(written)} files in {options.to}: {', '.join(written)}"
+    print(json.dumps(store.plain(found)) if options.json else text)
+
+
+def teach(options: argparse.Namespace) -> None:
+    given = {name: getattr(options, name) for name in lessons.SLIDERS}
+    settings = lessons.check(**{name: value for name, value in given.items() if value is not None})
+    found = {step: lessons.numbers(step, settings) for step in options.step or lessons.STEPS}
+    if options.json:
+        written = {name: "inf" if value == math.inf else value for name, value in settings.items()}
+        print(json.dumps(store.plain({"settings": written, **found})))
+        return
+    for step, numbers in found.items():
+        print(f"{step}:")
+        for name, value in _flat(numbers):
+            print(f"  {name}: {value}")
+
+
+def _flat(content: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Names and values of nested content, lists of more than five numbers left out."""
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name} ")
+        elif not (isinstance(value, list) and len(value) > 5) and value not in ("", []):
+            yield before + name, value
+
+
+def bench(options: argparse.Namespace) -> None:
+    from core import bench as benchmarks  # late: only this command needs it
+    from core.figures import growth, paper
+
+    def tell(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    if options.plot and options.only == "beside":
+        raise InputError("--plot draws the curves, which --only beside leaves out.")
+    rows, curves = [], []
+    if options.only != "growth":
+        for row in benchmarks.run(tell, options.published, options.maps):
+            rows.append({**dataclasses.asdict(row), "ratio": row.ratio})
+            if not options.json:
+                theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.3g} times ours"
+                print(f"{row.name}\n    ours {row.ours:.3g} s; theirs {theirs}; {row.agreement}", flush=True)
+    if options.only != "beside":
+        for curve in benchmarks.curves(tell):
+            curves.append(curve)
+            if not options.json:
+                points = ", ".join(f"{x:,g}: {y:.2g} s" for x, y in zip(curve.x, curve.y))
+                print(f"{curve.panel}, {curve.name}\n    {curve.x_label} {points}", flush=True)
+    if options.plot:
+        common.write(options.plot, paper.save(growth.growth(curves), "png"))
+    if options.json:
+        print(json.dumps({"beside": rows, "growth": [dataclasses.asdict(curve) for curve in curves]}))
