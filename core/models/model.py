@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-BATCH = 1024  # images in one forward pass
+BATCH = 64  # images in one forward pass: what lies between layers stays in the cache (CNN: 3 times faster than 1024)
 
 
 @dataclass(frozen=True)
