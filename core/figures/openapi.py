@@ -30,7 +30,8 @@ def figures(found: Mapping[str, Any]) -> dict[str, Figure]:
                                  "features altered", "CPP"),
         "figure-3-nlci": _columns(found["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"),
                                   "features altered", "NLCI (images)"),
-        "figure-4-consistency": _columns(found["consistency"], _sorted, "images, sorted", "cosine to the neighbour's"),
+        "figure-4-consistency": _columns(found["consistency"], _sorted, "images, sorted",
+                                         "cosine to the neighbour's"),
         **{name: _columns(exact, lambda axis, rows, of=of: _against_h(axis, rows, of), "h", label)
            for name, of, label in (("figure-5-region-difference", "rd", "mean RD"),
                                    ("figure-6-weight-difference", "wd", "mean WD"),

@@ -110,8 +110,8 @@ def _one_of_a_kind(name: str) -> Example:
     start = time.perf_counter()
     test, classes = pipeline.dataset(Spec(dataset=name)).test, DATASETS[name].classes
     first = [int(np.argmax(test.y == label)) for label in range(0, len(classes), 3)]
-    return Example(tuple(Picture(np.asarray(test.x[i]), "image", f"{classes[test.y[i]]}: no known truth") for i in first),
-                   time.perf_counter() - start, f"to open {len(test):,} test images")
+    pictures = (Picture(np.asarray(test.x[i]), "image", f"{classes[test.y[i]]}: no known truth") for i in first)
+    return Example(tuple(pictures), time.perf_counter() - start, f"to open {len(test):,} test images")
 
 
 def _model(name: str) -> Example:

@@ -71,7 +71,8 @@ def region_map(spec: Spec, half_width: float, points: int = 41, *, progress: Pro
         agreement.append([cosine(one, start) for one in weights.reshape(points, -1)])
         margins.append(margin)
     region = np.unique(np.concatenate(switches), axis=0, return_inverse=True)[1].reshape(points, points)
-    return RegionMap(np.stack([across, up]), at, np.array(agreement), np.array(margins), region, int(region.max()) + 1)
+    return RegionMap(np.stack([across, up]), at, np.array(agreement), np.array(margins), region,
+                     int(region.max()) + 1)
 
 
 def _plane(here: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -53,8 +53,8 @@ def _counted() -> Iterator[regions.Progress]:
 
 
 def _decision(spec: Spec, view: View) -> None:
-    say("A network of ReLUs, or a tree of linear models, is linear around every image. OpenAPI finds the weights of that "
-        "region from probabilities alone, and tests them; here the model's own weights are known.")
+    say("A network of ReLUs, or a tree of linear models, is linear around every image. OpenAPI finds the weights of "
+        "that region from probabilities alone, and tests them; here the model's own weights are known.")
     st.segmented_control("Sampling", regions.SAMPLINGS, key="sampling", required=True,
                          help="orthogonal: one step along every pixel. hypercube: the paper's way, which solves a "
                               "system of as many equations as pixels at every try: half a minute or more at 64 × 64.")
@@ -158,8 +158,8 @@ def _map(spec: Spec, view: View) -> None:
                     alt=f"{found.count} regions in the plane; the lowest cosine is {np.nanmin(found.cosine):.2f}.")
     rings = "; rings: the tried radii, the accepted one bold" if half < 64 * near else ""
     shown = (np.abs(shadows) <= half).all(1)
-    rings += (f"; {shown.sum()} test points as they lie on this plane, {(shown & same).sum()} in the image's region (dots), "
-              f"{(shown & ~same).sum()} in others (open squares)")
+    rings += (f"; {shown.sum()} test points as they lie on this plane, {(shown & same).sum()} in the image's region "
+              f"(dots), {(shown & ~same).sum()} in others (open squares)")
     crossed = "; dashed line: where the model's answer changes" if (found.margin > 0).any() and (
         found.margin < 0).any() else ""
     borders = "thin lines: borders of regions" if found.count < FEW else "too many regions to draw their borders"
@@ -212,8 +212,8 @@ def _removals(spec: Spec, view: View) -> None:
     longest = np.arange(max(len(one.probability) for one in drawn.values()) if drawn else 0)
     changed = {name: int(one.changed.argmax()) if one.changed.any() else None for name, one in drawn.items()}
     said = [f"{name} after {k}" if k else f"{name} never" for name, k in changed.items()]
-    st.plotly_chart(screen.curves(longest, {name: one.probability for name, one in drawn.items()}, "pixels taken away",
-                                  "probability of the class", view.theme),
+    st.plotly_chart(screen.curves(longest, {name: one.probability for name, one in drawn.items()},
+                                  "pixels taken away", "probability of the class", view.theme),
                     key="region.removals", theme=None, height=380, config={"displayModeBar": False},
                     alt=f"The answer changes: {', '.join(said)} pixels.")
     say(f"The answer first changes: {', '.join(said)} of at most {len(longest) - 1} pixels. This asks what the model "

@@ -33,7 +33,8 @@ DATA = {"28 x 28, Fashion-MNIST, PLNN": "?dataset=fashion-mnist&images=correct",
 VIEWS = ("Same region", "Map of regions", "Along a line", "Other ways", "Pixels taken away", "Exact is not innocent")
 SETTLED = """(before) => location.search !== before && document.querySelectorAll('.js-plotly-plot').length
     && [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.calcdata)
-    && document.querySelector('[data-test-script-state=notRunning]') && !document.querySelector('[data-stale=true]')"""
+    && document.querySelector('[data-test-script-state=notRunning]')
+    && !document.querySelector('[data-stale=true]')"""
 
 
 @contextlib.contextmanager

@@ -160,7 +160,8 @@ def test_images_of_one_leaf_have_one_answer_and_networks_have_no_such_images():
     from core import NotApplicable, regions
 
     other = regions.partner(settled(TREE), regions.PARTNERS[2])
-    found = {a.method: a for a in regions.agreements(settled(TREE), regions.PARTNERS[2], ("openapi", "gradient_x_input"))}
+    found = {a.method: a for a in regions.agreements(settled(TREE), regions.PARTNERS[2],
+                                                     ("openapi", "gradient_x_input"))}
     assert other.same and other.number is not None and other.number != TREE.image
     assert cosine(found["openapi"].here, found["openapi"].there) == pytest.approx(1, abs=1e-9)
     assert found["gradient_x_input"].cosine < 0.99

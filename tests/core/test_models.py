@@ -19,7 +19,8 @@ LARGE = [r for r in SHIPPED if r["size"] == 64]
 
 
 def name(record):
-    return " ".join(str(record[k]) for k in ("dataset", "scenario", "background", "snr", "size", "model") if record[k])
+    fields = ("dataset", "scenario", "background", "snr", "size", "model")
+    return " ".join(str(record[field]) for field in fields if record[field])
 
 
 def spec_of(record):
@@ -44,8 +45,9 @@ def flat(module):
 # Networks -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind, size, classes", [(kind, size, classes) for kind, m in MODELS.items() for size, classes in (
-    ((8, 2), (64, 2)) if "xai-tris" in m.datasets else ((28, 10),))])
+@pytest.mark.parametrize("kind, size, classes", [
+    (kind, size, classes) for kind, m in MODELS.items()
+    for size, classes in (((8, 2), (64, 2)) if "xai-tris" in m.datasets else ((28, 10),))])
 def test_a_network_turns_images_into_logits(kind, size, classes):
     x = torch.randn(5, size, size)
     logits = freeze(MODELS[kind].function(size))(x)
