@@ -20,15 +20,16 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
     """One square panel of values (h,w): row 0 on top, zero neutral, crisp pixels.
 
     Colours run from -limit (``signed``) or 0 to limit. ``mask`` is outlined, ``pixel`` (row, column)
-    marked, pixels in ``hatched (h,w)`` crossed by a stroke. ``hover (h,w,k)`` gives the numbers
-    shown under the pointer beside their ``hover_names``.
+    marked, pixels in ``hatched (h,w)`` crossed by a stroke. ``hover (h,w,k)`` int8 (see ``percents``) gives the
+    numbers shown under the pointer beside their ``hover_names``.
     """
     rows, columns = values.shape
-    lines = [f"{name}: %{{customdata[{i}]:.3g}}" for i, name in enumerate(hover_names)]
+    lines = [f"{name}: %{{customdata[{i}]:+d}} %" for i, name in enumerate(hover_names)]
+    lines = ["of each map's largest value:", *lines] if lines else []
     traces = [go.Heatmap(
         z=values.astype(np.float32), zmin=-limit if signed else 0.0, zmax=limit, zsmooth=False,
         colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)], showscale=False,
-        customdata=None if hover is None else hover.astype(np.float32),
+        customdata=hover,
         hovertemplate="<br>".join(["row %{y}, column %{x}", *lines]) + "<extra></extra>")]
     if mask is not None:
         traces.append(_lines(outline(mask), theme.outline, 1.5))
@@ -40,6 +41,14 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
         strokes = [((c - 0.35, r + 0.35), (c + 0.35, r - 0.35)) for r, c in np.argwhere(hatched).tolist()]
         traces.append(_lines(strokes, theme.text, 1.0))
     return go.Figure(traces, _bare(rows, columns))
+
+
+def percents(maps: Sequence[np.ndarray]) -> np.ndarray:
+    """Maps (h,w) as whole percents of each one's largest |value|, ``(h,w,k)`` int8.
+
+    Every panel carries those of all panels: as floats they would be most of what a browser is sent.
+    """
+    return np.stack([np.rint(100 * m / (np.abs(m).max() or 1.0)) for m in maps], axis=-1).astype(np.int8)
 
 
 @functools.lru_cache

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
 
 from core.metrics import room
-from core.types import InputError, NotApplicable
+from core.types import NotApplicable
 
 SMALL = 40_000  # arcs that POT's dense solver takes in milliseconds
 NEAR = 1.0  # pixels of reduced cost up to which an arc is a candidate at first
@@ -47,7 +47,7 @@ def plan(give: np.ndarray, much: np.ndarray, take: np.ndarray, little: np.ndarra
 
     Both masses sum to 1; the cost is mass times Euclidean distance in pixels. The plan's cost is at most
     ``gap`` above the bound its potentials prove, relatively. NotApplicable when no plan gets there: an
-    unfinished one is not the distance. InputError when the problem would not fit into memory.
+    unfinished one is not the distance, and when the problem would not fit into memory.
     """
     if len(give) * len(take) <= SMALL:
         return _dense(give, much, take, little)
@@ -70,10 +70,10 @@ def plan(give: np.ndarray, much: np.ndarray, take: np.ndarray, little: np.ndarra
 
 
 def _must_fit(pixels: int) -> None:
-    """InputError when a transport between so many pixels would take more memory than there is."""
+    """NotApplicable when a transport between so many pixels would take more memory than there is."""
     free = room.available()
     if pixels * BYTES > free:
-        raise InputError(f"Transport between {pixels:,} pixels would take about {pixels * BYTES / 1e6:,.0f} MB; "
+        raise NotApplicable(f"Transport between {pixels:,} pixels would take about {pixels * BYTES / 1e6:,.0f} MB; "
                          f"{free / 1e6:,.0f} MB may be used, which would do for {int(free / BYTES):,} pixels. "
                          "Score a smaller image, or one averaged over blocks of pixels.")
 

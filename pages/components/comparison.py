@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -14,7 +13,7 @@ from core.types import Attribution, NotApplicable, Score, Spec
 from pages.components import choices, closer, downloads, jobs, panels
 from pages.components.panels import Result
 
-TOGETHER = 3.0  # seconds: scores that arrive within it are shown by one run
+TOGETHER = 6.0  # seconds: scores that arrive within it are shown by one run
 SLOW = [name for name, metric in METRICS.items() if metric.slow]
 
 
@@ -72,7 +71,7 @@ def show(found: Sequence[Result], view: panels.View) -> None:
     if waiting := [r for r in drawn if set(r.score.values) != set(METRICS)]:
         specs = [r.attribution.spec for r in drawn]
         again, st.session_state["scores_of"] = st.session_state.get("scores_of") == specs, specs
-        _wait(waiting, time.monotonic(), itertools.count(int(again)))
+        _wait(waiting, [time.monotonic()] * again)
     if st.session_state.table and drawn:
         content = [{"Method": r.label, **{m.label: r.score.values.get(n) for n, m in METRICS.items()},
                     "Seconds": r.attribution.seconds} for r in drawn]
@@ -80,16 +79,18 @@ def show(found: Sequence[Result], view: panels.View) -> None:
             column: st.column_config.NumberColumn(format="%.4f") for column in list(content[0])[1:]})
 
 
-@st.fragment(run_every=0.3)
-def _wait(waiting: Sequence[Result], since: float, calls: Iterator[int]) -> None:
-    """Has the missing scores computed; a full run shows and ranks what has come.
+@st.fragment(run_every=0.8)
+def _wait(waiting: Sequence[Result], calls: list[float]) -> None:
+    """Has the missing scores computed; a full run shows and ranks what has come. ``calls``: when it was called.
 
-    Not in the very run that sends the maps (call 0): the browser's timer calls again when it has drawn them.
+    Nothing is computed in the very run that sends the maps: the browser's timer calls again when it has drawn
+    them, and from then on the clock runs.
     """
     missing = len(waiting) * len(SLOW)
-    if next(calls):
+    calls.append(time.monotonic())
+    if len(calls) > 1:
         futures = [jobs.start_score(r.attribution, name) for r in waiting for name in SLOW]
         missing = sum(not future.done() for future in futures)
-        if not missing or (missing < len(futures) and time.monotonic() - since > TOGETHER):
+        if not missing or (missing < len(futures) and calls[-1] - calls[1] > TOGETHER):
             st.rerun()
     st.caption(f"Solving {' and '.join(METRICS[n].label for n in SLOW)}: {missing} to go")

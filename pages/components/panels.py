@@ -65,7 +65,7 @@ def draw(results: Sequence[Result], view: View) -> None:
                    truth))
     maps = [r.attribution.values for r in drawn]
     limit = dict(zip((r.method for r in drawn), limits(maps, view.scale)))
-    hover = np.stack([first.image, *maps], axis=-1)
+    hover = screen.percents([first.image, *maps])
     names = ["input", *(r.label for r in drawn)]
     ranks = ranked(results)
     with st.container(horizontal=True, gap="small", key="panels"):

@@ -154,7 +154,7 @@ def wait(page: Page, metric: str, other_than: list[str] | None = None) -> None:
         return now.length && {SETTLED} && {DRAWN} && now.every(text => !number(text).includes('…'))
             && now.every(text => text.includes(metric) || text.includes('Does not apply'))
             && (!old || now.some((text, i) => number(text) !== number(old[i] ?? ''))) }}""",
-                           arg=[metric, other_than], polling=20)
+                           arg=[metric, other_than], polling=100)
 
 
 def resident(pid: int) -> float:

@@ -274,8 +274,9 @@ def test_hovering_shows_row_column_and_the_value_in_every_map(compare):
         text = "".join(plot.locator(".hovertext").all_text_contents())
         assert f"row {row}, column {column}" in text
         for name in ("lime", "gradient"):
-            value = explain(PLAIN.replace(method=name)).values[row, column]
-            assert f"{METHODS[name].label}: {value:.3g}".replace("-", "−") in text.replace("-", "−")
+            values = explain(PLAIN.replace(method=name)).values
+            share = round(100 * values[row, column] / np.abs(values).max())
+            assert f"{METHODS[name].label}: {share:+d} %" in text.replace("−", "-")
 
 
 def test_pixel_can_be_marked_and_unmarked_by_keyboard(compare):

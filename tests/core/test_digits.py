@@ -55,8 +55,9 @@ def test_all_published_training_images_but_those_it_validates_on(tmp_path):
     assert more.test is data.test and more.val is data.val
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"no idx"),
-                                     gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1]))])
+@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"no idx", mtime=0),
+                                     gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1]), mtime=0)],
+                         ids=["empty", "no gzip", "no idx", "cut short"])
 def test_a_file_that_is_not_idx_is_refused_by_name(tmp_path, content):
     (tmp_path / "some.gz").write_bytes(content)
     with pytest.raises(InputError, match=r"some\.gz"):

@@ -119,10 +119,12 @@ def test_the_marked_pixel_is_row_then_column():
 
 
 def test_hover_numbers_belong_to_their_pixel():
-    numbers = np.arange(128.0).reshape(8, 8, 2)
+    numbers = np.arange(128, dtype=np.int8).reshape(8, 8, 2)
     trace = screen.heatmap(np.zeros((8, 8)), 1.0, LIGHT.signed, LIGHT, signed=True, hover=numbers,
                            hover_names=("a", "b")).data[0]
     np.testing.assert_array_equal(trace.customdata, numbers)
+    maps = np.array([[[1.0, -4.0]], [[0.0, 0.0]]])
+    np.testing.assert_array_equal(screen.percents(maps), [[[25, 0], [-100, 0]]])
     assert "a: %{customdata[0]" in trace.hovertemplate and "b: %{customdata[1]" in trace.hovertemplate
 
 
