@@ -102,8 +102,8 @@ def _option(option: Option) -> str:
 
 def _picture(picture: lessons.Picture, theme: Theme, label: str) -> str:
     colours = {"signed": theme.signed, "magnitude": theme.magnitude, "image": theme.image}[picture.kind]
-    data = tiny.picture(np.asarray(picture.values, float), colours, theme, signed=picture.kind != "magnitude",
-                        mask=picture.mask)
+    signed = picture.kind == "signed" or bool(picture.values.min() < 0)  # greys of digits begin at black
+    data = tiny.picture(np.asarray(picture.values, float), colours, theme, signed=signed, mask=picture.mask)
     alt = f"{label}: {picture.caption}"
     return (f"<figure style='width:{EDGE}px'><img src='{tiny.address(data)}' alt='{escape(alt, quote=True)}' "
             f"width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>")

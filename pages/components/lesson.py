@@ -16,6 +16,7 @@ from pages.components.lesson_parts import Step
 NAMES = {"idea": "The idea", "two variables": "1 Two variables", "weight to pattern": "2 From weight to pattern",
          "XOR": "3 XOR", "bandwidth": "How far it reaches", "images": "4 In images"}
 STYLE = """<style>
+@media (max-width: 640px) {.st-key-lesson-top {padding-top: 1.2rem;}}
 .block-container {padding-bottom: 1rem;}
 .stMain [data-testid="stVerticalBlock"] {gap: .6rem;}
 .stMain [data-testid="stMarkdownContainer"] p {line-height: 1.4;}
