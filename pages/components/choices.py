@@ -281,7 +281,8 @@ def _entry(name: str) -> Entry:
 def _address(kept: Mapping[str, Any]) -> dict[str, str]:
     has = {FIELDS.get(option.name, option.name) for option in DATASETS[kept["dataset"]].options}
     plain = {name: SEPARATORS.get(name, ",").join(value) if isinstance(value, list) else str(value)
-             for name, value in kept.items() if name in READERS and value != READERS[name][0] and (name in has or name not in OF_DATA)}
+             for name, value in kept.items()
+             if name in READERS and value != READERS[name][0] and (name in has or name not in OF_DATA)}
     options = {f"{method}.{name}": str(value) for method, values in kept[OPTIONS].items()
                for name, value in values.items()}
     return plain | options

@@ -59,8 +59,8 @@ def draw(results: Sequence[Result], view: View) -> None:
         return
     data = DATASETS[first.spec.dataset]
     if not (truth := data.truth):
-        say(f"Nobody knows which pixels matter in {data.label}, so maps have no scores here. How exactly one explains "
-            "the model can be known: see Regions.")
+        say(f"Nobody knows which pixels matter in {data.label}, so maps have no scores here. How exactly one "
+            "explains the model can be known: see Regions.")
     st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn),
                    truth))
     maps = [r.attribution.values for r in drawn]
