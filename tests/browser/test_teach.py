@@ -43,6 +43,14 @@ def keep(screen, name):
     screen.page.screenshot(path=PICTURES / f"teach-{name}.png")
 
 
+def reveal(screen):
+    """Asks for the answer once the run under way has ended: until then the switch is there twice."""
+    switch = screen.page.locator(".st-key-reveal label")
+    screen.page.wait_for_function(STILL)
+    expect(switch).to_have_count(1)
+    switch.click()
+
+
 def title(bandwidth):
     return f"PatternLocal: mean |x₃| {lessons.xor(1.0, 0.5, bandwidth).mean['patternlocal']:.3f}"
 
@@ -51,7 +59,8 @@ def test_a_class_guesses_sees_the_answer_and_slides_the_suppressor_back(teach):
     screen = teach("suppressors?step=XOR")
     assert screen.page.locator(".js-plotly-plot").count() == 1
     screen.choose("guess", "PatternLocal")
-    screen.page.locator(".st-key-reveal label").click()
+    screen.wait_for_query(guess="2")
+    reveal(screen)
     screen.page.get_by_text("Right: PatternLocal").wait_for()
     screen.page.get_by_text(title(5.0)).wait_for()
     thumb = screen.page.get_by_role("slider", name="b: reach")
@@ -86,7 +95,7 @@ def test_every_step_fits_its_screen_and_names_its_controls(teach, width, scheme)
             screen.choose("step", NAMES[step])
             screen.wait_for_query(step=step, reveal=None)
             screen.page.wait_for_function(STILL)  # the switch of the step before is gone
-        screen.page.locator(".st-key-reveal label").click()
+        reveal(screen)
         screen.wait_for_query(reveal="True")
         keep(screen, f"{width}-{scheme}-{number}")
         assert screen.page.evaluate(WIDE) <= width and screen.page.evaluate(CUT) == [], step
