@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from core.types import InputError, Spec, number, one_of, whole_number
@@ -86,6 +86,11 @@ class Entry:
             raise InputError(f"{self.label} has no option {', '.join(map(repr, unknown))}. "
                              f"Its options: {', '.join(known) or 'none'}.")
         return {name: option.check(given.get(name, option.default)) for name, option in known.items()}
+
+    def changed(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the given options that differ from the defaults."""
+        plain = self.check({})
+        return {name: value for name, value in dict(given).items() if value != plain[name]}
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,14 @@ def settled(spec: Spec) -> Spec:
     """The Spec with those fields blank that its data set does not have: two ways to say the same become one."""
     named = {FIELDS.get(option.name, option.name) for option in DATASETS[spec.dataset].options}
     return spec.replace(**{name: type(getattr(spec, name))() for name in OF_DATA if name not in named})
+
+
+def named(spec: Spec) -> dict[str, Any]:
+    """The fields that have to be named to mean this Spec again, but its options: those not at their defaults."""
+    spec, plain = settled(spec), Spec()
+    has = {FIELDS.get(option.name, option.name) for option in DATASETS[spec.dataset].options}
+    return {name: value for name in asdict(plain) if name != "options" and (name in has or name not in OF_DATA)
+            and (value := getattr(spec, name)) != getattr(plain, name)}
 
 
 def models_for(dataset: str) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from core.regions.common import Progress, nearest
 from core.regions.consistency import PARTNERS, Agreement, agreements, first_border, partner
 from core.regions.exact import DISTANCES, Decision, decision, errors
 from core.regions.removal import removals
-from core.regions.views import ALONG, line, region_map, tested
+from core.regions.views import ALONG, FEW, half_width, line, region_map, tested
 
 SAMPLINGS = tuple(openapi.SAMPLINGS)
 
-__all__ = ["ALONG", "DISTANCES", "PARTNERS", "SAMPLINGS", "Agreement", "Decision", "Progress", "agreements",
-           "decision", "errors", "first_border", "line", "nearest", "partner", "region_map", "removals",
+__all__ = ["ALONG", "DISTANCES", "FEW", "PARTNERS", "SAMPLINGS", "Agreement", "Decision", "Progress", "agreements",
+           "decision", "errors", "first_border", "half_width", "line", "nearest", "partner", "region_map", "removals",
            "tested"]

@@ -8,13 +8,17 @@ import numpy as np
 
 from core import pipeline
 from core.methods.openapi import DecisionFeatures
-from core.models import white_box
 from core.metrics.regions import cosine
+from core.models import white_box
 from core.regions.common import Progress, by_distance, explain, remembered
+from core.regions.consistency import PARTNERS, partner
 from core.registry import METHODS
 from core.types import InputError, NotApplicable, Spec
 
 ALONG = ("gradient_x_input", "integrated_gradients")  # cheap enough for every point of a line
+
+
+FEW = 600  # regions up to which their borders tell something on a map
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,13 @@ def _plane(here: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.
     if not np.linalg.norm(up) > 1e-12:
         raise NotApplicable("Both neighbours lie in the same direction, so they span no plane.")
     return across, up / np.linalg.norm(up)
+
+
+def half_width(spec: Spec, found: DecisionFeatures, zoom: float) -> float:
+    """Of a region map, in pixel units: ``zoom`` 0 is OpenAPI's accepted radius, 1 the nearest image; logarithmic."""
+    far = partner(spec, PARTNERS[1]).distance
+    near = found.radius if found.exact else 1e-4 * far
+    return float(near * (far / near) ** zoom)
 
 
 def tested(spec: Spec, found: DecisionFeatures, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,14 +15,8 @@ from core.studio.spec import LARGEST, PICTURES, FigureSpec
 from core.types import Spec
 
 
-def changed(name: str, options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The options that differ from the method's own."""
-    plain = METHODS[name].check({})
-    return {n: v for n, v in options if v != plain[n]}
-
-
 def options_text(spec: Spec) -> str:
-    return json.dumps(changed(spec.method, spec.options))
+    return json.dumps(METHODS[spec.method].changed(spec.options))
 
 
 def in_words(options: dict[str, Any]) -> str:
@@ -33,9 +27,12 @@ def in_words(options: dict[str, Any]) -> str:
 def column_titles(columns: Sequence[tuple[str, tuple]]) -> list[str]:
     """Names; a method that stands in several columns also says how it differs."""
     names = [n for n, _ in columns]
-    return [PICTURES[n] if n in PICTURES else
-            METHODS[n].label + (f" ({in_words(changed(n, o))})" if names.count(n) > 1 and changed(n, o) else "")
-            for n, o in columns]
+
+    def title(name: str, options: tuple) -> str:
+        said = in_words(METHODS[name].changed(options)) if names.count(name) > 1 else ""
+        return METHODS[name].label + (f" ({said})" if said else "")
+
+    return [PICTURES[name] if name in PICTURES else title(name, options) for name, options in columns]
 
 
 PARTS: tuple[tuple[tuple[str, ...], Callable[[Spec], str]], ...] = (
@@ -85,7 +82,8 @@ def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table
     parts = [where(figure.rows)]
     if methods:
         parts.append(f"Maps explain {out} of the {first.target} class; colours: {SCALES[figure.layout.scale]}.")
-        said = [f"{METHODS[n].label} with {in_words(changed(n, o))}" for n, o in methods if changed(n, o)]
+        said = [f"{METHODS[n].label} with {in_words(differing)}" for n, o in methods
+                if (differing := METHODS[n].changed(o))]
         parts.append(f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, "
                      f"seed {first.seed}.")
         wrong = len({t["row"] for t in table if t.get("predicted") != t.get("label")})

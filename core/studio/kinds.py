@@ -17,7 +17,6 @@ from core.studio.spec import FIGURES, LARGEST, PICTURES, FigureSpec, column
 from core.types import InputError, NotApplicable, Spec
 
 PLANES = "Planes: cosine to the exact weights at the image (dot); dashed: the model's answer changes."
-FEW_REGIONS = 600  # up to which a plane shows their borders
 NEAR, MIDDLE, FAR = 0.0, 0.6, 1.0  # of the way from OpenAPI's radius to the nearest image, on a logarithmic scale
 # Papers' SNR (WHITE, CORR) at 64 x 64: XAI-TRIS.
 PUBLISHED = {"LIN": (0.03, 0.02), "MULT": (0.65, 0.05), "RIGID": (0.575, 0.375), "XOR": (0.075, 0.03)}
@@ -46,7 +45,7 @@ def preset(kind: str, base: Spec | None = None) -> FigureSpec:
         return figure.replace(columns=tuple(column(n) for n in names))
     if kind == "examples":
         return figure.replace(rows=tuple(
-            base.replace(dataset="xai-tris", scenario=s, background=b, snr=snr, size=64)
+            base.replace(dataset="xai-tris", scenario=s, background=b, snr=snr, size=64, model=Spec.model)
             for s in ("LIN", "XOR", "RIGID") for b, snr in zip(("WHITE", "CORR"), PUBLISHED[s])))
     return figure if kind == "regions" else figure.replace(rows=())
 
@@ -70,7 +69,8 @@ def maps(figure: FigureSpec, progress: Progress | None) -> Content:
                 progress(count, total, "panels")
             count += 1
             if name in PICTURES:
-                cells.append(_picture(name, part.x[row.image], mask, int(part.y[row.image])))
+                label = DATASETS[row.dataset].classes[part.y[row.image]]
+                cells.append(_picture(name, part.x[row.image], mask, label))
                 continue
             cell, facts, values = _map(figure, row.replace(method=name, options=options), mask)
             cells.append(cell)
@@ -106,7 +106,7 @@ def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, d
     return (paper.Map(found.values, kind, mask if mask.any() else None, lines, note), facts, found.values)
 
 
-def _picture(name: str, image: np.ndarray, mask: np.ndarray, label: int) -> paper.Map:
+def _picture(name: str, image: np.ndarray, mask: np.ndarray, label: str) -> paper.Map:
     shown = mask if mask.any() else None
     if name == "image":
         return paper.Map(image, "image", shown, (("", f"class {label}"),))
@@ -199,24 +199,22 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
     for i, row in enumerate(figure.rows):
         spec = row.replace(method="openapi")
         d = regions.decision(spec)
-        far = regions.partner(spec, regions.PARTNERS[1]).distance
-        near = d.found.radius if d.found.exact else 1e-4 * far
         for j, zoom in enumerate(zooms):
             if progress:
                 progress(i * len(zooms) + j, len(figure.rows) * len(zooms), "planes")
-            half = float(near * (far / near) ** zoom)
+            half = regions.half_width(spec, d.found, zoom)
             plane = regions.region_map(spec, half, points)
             planes.append(plane)
             arrays |= {f"row{i}_plane{j}_{n}": getattr(plane, n) for n in ("at", "cosine", "margin", "region")}
             table.append({"row": i, "half_width": half, "regions": plane.count,
                           "lowest_cosine": float(np.nanmin(plane.cosine))})
         weights = paper.Map(d.values) if d.found.exact else paper.Map(None, note=f"not exact: {d.found.reason}")
-        panels.append([_plain(_picture("image", d.image, _mask(row), 0)), weights])
+        panels.append([_plain(_picture("image", d.image, _mask(row), "")), weights])
         arrays |= {f"row{i}_image": d.image, f"row{i}_weights": d.values}
     lowest = min(0.99, *(t["lowest_cosine"] for t in table))
     for plane, facts in zip(planes, table):
         panels[facts["row"]].append(paper.Plane(
-            plane.at, plane.cosine, plane.margin, plane.region if plane.count < FEW_REGIONS else None,
+            plane.at, plane.cosine, plane.margin, plane.region if plane.count < regions.FEW else None,
             (("regions", f"{plane.count:,}"), ("half width", paper.short(facts["half_width"]))), lowest=lowest))
     caption = (f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact "
                "decision features found by OpenAPI, and planes through the image (dot) towards its nearest image "

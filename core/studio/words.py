@@ -97,8 +97,7 @@ def column_text(name: str, options: Mapping[str, Any], chosen: Mapping[str, Any]
     """The text that means a column with just these options; the bare name where they are the ones ``chosen``."""
     if name in PICTURES or (chosen is not None and column(name, chosen) == column(name, options)):
         return name
-    plain = METHODS[name].check({})
-    return f"{name}:" + ",".join(f"{n}={v}" for n, v in options.items() if v != plain[n])
+    return f"{name}:" + ",".join(f"{n}={v}" for n, v in METHODS[name].changed(options).items())
 
 
 def column_label(text: str) -> str:

@@ -11,7 +11,7 @@ from core import pipeline
 from core.figures import screen
 from core.registry import METHODS, METRICS
 from core.types import NotApplicable, Spec, Steps
-from pages.components import choices, jobs, morph, pinned
+from pages.components import choices, jobs, morph, pinned, readers
 from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
 
 SEEDS = 5
@@ -19,7 +19,7 @@ SEEDS = 5
 
 def look(found: Sequence[Result], view: View) -> None:
     """The reader's choice of closer look, and nothing else: what is not shown is not computed."""
-    st.segmented_control("Look closer", choices.CLOSER, key="closer", required=True,
+    st.segmented_control("Look closer", readers.CLOSER, key="closer", required=True,
                          format_func=lambda text: text[0].upper() + text[1:])
     drawn = [r for r in found if r.attribution]
     if st.session_state.closer == "one pixel":

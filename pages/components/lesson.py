@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core import lessons
 from core.figures.style import DARK, LIGHT
 from core.types import InputError
-from pages.components import choices, frame, lesson_images, lesson_toys
+from pages.components import choices, frame, lesson_images, lesson_toys, readers
 from pages.components.lesson_parts import Step
 
 NAMES = {"idea": "The idea", "two variables": "1 Two variables", "weight to pattern": "2 From weight to pattern",
@@ -111,7 +111,7 @@ def _to_compare() -> None:
     if not st.button("The same in Compare", icon=":material/compare:", type="tertiary"):
         return
     spec, methods = lessons.comparison(state.step, {name: state[name] for name in lessons.SLIDERS})
-    for name in choices.SHARED:
+    for name in readers.SHARED:
         state[name] = getattr(spec, name)
     state.images, state.methods = "all images", list(methods)
     for method, options in methods.items():

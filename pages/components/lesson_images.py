@@ -10,7 +10,7 @@ import streamlit as st
 from core import lessons
 from core.figures import lesson as figures
 from core.registry import METHODS
-from pages.components import choices
+from pages.components import readers
 from pages.components.lesson_parts import Step, ask, chart, picture, slide
 
 
@@ -77,7 +77,7 @@ def backgrounds(step: Step) -> None:
             f"{corr.zones['gradient'][most]:.0%} of it. PatternLocal has {corr.zones['patternlocal'][0]:.0%} inside "
             "the shape.")
     if step.reveal:
-        st.segmented_control("Show", choices.PICTURED, key="pictured", required=True, label_visibility="collapsed",
+        st.segmented_control("Show", readers.PICTURED, key="pictured", required=True, label_visibility="collapsed",
                              format_func={"maps": "Maps", "curve": "Share over the threshold"}.get)
     if step.reveal and st.session_state.pictured == "curve":
         _curve(corr, step)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import pipeline
-from core.registry import METHODS, METRICS
+from core.registry import DATASETS, METHODS, METRICS
 from core.types import NotApplicable, Score, Spec
 from pages.components import choices, controls, panels
 from pages.components.panels import Result, View, say
@@ -18,6 +18,9 @@ KEPT, AT, PLAYING = "morph", "morph_snr", "morph_playing"
 
 def look(spec: Spec, methods: Sequence[str], view: View) -> None:
     """A slider over the trained SNR values, a switch that plays through them, and the panels of the one in view."""
+    if "snr" not in DATASETS[spec.dataset].arguments(spec):
+        st.info(f"{DATASETS[spec.dataset].label} is not mixed with noise, so there is no SNR to go through.")
+        return
     ready = controls.ready_snrs(spec)
     if len(ready) < 2:
         st.info(f"Only {len(ready)} SNR has a trained {spec.model} here. Train another one with the SNR slider.")

@@ -12,7 +12,7 @@ from core import pipeline
 from core.figures import screen
 from core.registry import METHODS, METRICS
 from core.types import Attribution, InputError, NotApplicable, Spec
-from pages.components import choices
+from pages.components import choices, readers
 from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
 
 
@@ -28,14 +28,14 @@ def look(found: Sequence[Result], spec: Spec, view: View) -> None:
         method = st.selectbox("Result", names, format_func=lambda n: METHODS[n].label, width=240,
                               help="Pin one as A. Then change image, data, model or options: B is its method there.")
         here = next(r.attribution for r in drawn if r.method == method)
-        st.button("Pin as A", icon=":material/keep:", on_click=pin, args=(choices.spec_text(here.spec),))
+        st.button("Pin as A", icon=":material/keep:", on_click=pin, args=(readers.spec_text(here.spec),))
         if state.pin:
             st.button("Unpin", icon=":material/keep_off:", on_click=pin, args=("",))
     if not state.pin:
         say("Nothing is pinned yet.")
         return
     try:
-        a = pipeline.explain(choices.read_spec(state.pin))
+        a = pipeline.explain(readers.read_spec(state.pin))
         b = pipeline.explain(choices.of_method(spec, a.spec.method))
     except NotApplicable as reason:
         st.info(f"Does not apply here: {reason}")
@@ -52,8 +52,7 @@ def _beside(a: Attribution, b: Attribution, view: View) -> None:
             with st.container(width=WIDTH, gap="xsmall", key=f"pinned.{name}"):
                 title(f"{name} · {label}")
                 _map(found, view, f"pinned.map.{name}")
-                s = found.spec
-                say(f"{s.scenario} {s.background}, SNR {s.snr:g}, {s.model}, image {s.image}")
+                say(f"{pipeline.models.name_of(found.spec)}, {found.spec.model}, image {found.spec.image}")
         with st.container(width=WIDTH, gap="xsmall", key="pinned.difference"):
             title("B − A")
             if a.values.shape == b.values.shape:

@@ -13,24 +13,23 @@ from core import pipeline, regions
 from core.figures import screen
 from core.registry import DATASETS, METHODS
 from core.types import NotApplicable, Spec
-from pages.components import choices, comparison, frame, share
+from pages.components import choices, comparison, frame, readers, share
 from pages.components.panels import WIDTH, Result, View, chart, percent, photograph, say, signed, title
 
-FEW = 600  # regions up to which their borders are drawn
 BORDERS = 60  # borders up to which a line shows them
 FLIP = 0.1  # of its map's largest value: below it a sign means little
 
 
 def bar() -> None:
     """Which of the views."""
-    st.segmented_control("View", choices.VIEWS, key="region_view", required=True, label_visibility="collapsed",
+    st.segmented_control("View", readers.VIEWS, key="region_view", required=True, label_visibility="collapsed",
                          format_func=_sentence)
 
 
 def page(spec: Spec) -> None:
     """The chosen view of one image."""
     views = _decision, _consistency, _map, _line, _errors, _removals, _innocent
-    dict(zip(choices.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
+    dict(zip(readers.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
     share.popover(*share.of_maps([choices.of_method(spec, "openapi")]))
 
 
@@ -144,16 +143,15 @@ def _map(spec: Spec, view: View) -> None:
     st.slider("Zoom out", 0, 10, key="zoom", width=420,
               help="0: the radius OpenAPI accepted. 10: as far as the nearest test image.")
     d = _decide(spec)
-    far = regions.partner(spec, regions.PARTNERS[1]).distance
-    near = d.found.radius if d.found.exact else 1e-4 * far
-    half = float(near * (far / near) ** (st.session_state.zoom / 10))
+    half, near = (regions.half_width(spec, d.found, zoom) for zoom in (st.session_state.zoom / 10, 0.0))
     with _counted() as progress:
         points = 31 if spec.model == "CNN" and spec.size == 64 else 41
         found = regions.region_map(spec, half, points, progress=progress)
     tried = [(r.radius, False) for r in d.found.trace[:-1]] + [(d.found.radius, True)] * d.found.exact
     shadows, same = regions.tested(spec, d.found, found.axes)
-    figure = screen.region_map(found.at, found.cosine, found.margin, found.region if found.count < FEW else None,
-                               tried, view.theme, (shadows, same))
+    few = found.count < regions.FEW
+    figure = screen.region_map(found.at, found.cosine, found.margin, found.region if few else None, tried, view.theme,
+                               (shadows, same))
     st.plotly_chart(figure, key="region.map", theme=None, height=430, width=520, config={"displayModeBar": False},
                     alt=f"{found.count} regions in the plane; the lowest cosine is {np.nanmin(found.cosine):.2f}.")
     rings = "; rings: the tried radii, the accepted one bold" if half < 64 * near else ""
@@ -162,7 +160,7 @@ def _map(spec: Spec, view: View) -> None:
               f"(dots), {(shown & ~same).sum()} in others (open squares)")
     crossed = "; dashed line: where the model's answer changes" if (found.margin > 0).any() and (
         found.margin < 0).any() else ""
-    borders = "thin lines: borders of regions" if found.count < FEW else "too many regions to draw their borders"
+    borders = "thin lines: borders of regions" if few else "too many regions to draw their borders"
     say(f"Half width {half:.3g} pixel units. {found.count:,} regions among {found.region.size:,} points, lowest "
         f"cosine {np.nanmin(found.cosine):.2f}; {borders}{crossed}{rings}.")
 

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from core.registry import METHODS, named
 from core.types import Spec
 from pages.components import choices
 
@@ -31,9 +32,8 @@ def link() -> str:
 def of_maps(specs: Sequence[Spec]) -> tuple[str, str]:
     """The command lines, and the Python, that give these maps and their scores."""
     commands = [f"python -m core score {_flags(s)} --images {s.image}:{s.image + 1}" for s in specs]
-    plain = Spec(method="", options=())
-    given = [", ".join(f"{n}={v!r}" for n, v in s.to_dict().items() if v not in (getattr(plain, n), {}))
-             for s in specs]
+    given = [", ".join(f"{name}={value!r}" for name, value in {
+        **named(s), "method": s.method, "options": dict(s.options)}.items() if value != {}) for s in specs]
     python = ["from core import Spec, explain, score", ""]
     python += [f"a = explain(Spec({text}))\nprint(a.spec.method, score(a).values)" for text in given]
     return "\n".join(commands), "\n".join(python)
@@ -41,8 +41,6 @@ def of_maps(specs: Sequence[Spec]) -> tuple[str, str]:
 
 def _flags(spec: Spec) -> str:
     """The flags of the command line that describe a Spec, without its image."""
-    plain = Spec()
-    fields = [n for n in spec.to_dict()
-              if n not in ("options", "image", "method") and getattr(spec, n) != getattr(plain, n)]
-    flags = [f"--{n.replace('_', '-')} {getattr(spec, n)}" for n in fields] + [f"--method {spec.method}"]
-    return " ".join([*flags, *(f"--option {n}={v}" for n, v in choices.changed(spec).items())])
+    fields = {name: value for name, value in named(spec).items() if name not in ("image", "method")}
+    flags = [f"--{name.replace('_', '-')} {value}" for name, value in fields.items()] + [f"--method {spec.method}"]
+    return " ".join([*flags, *(f"--option {n}={v}" for n, v in METHODS[spec.method].changed(spec.options).items())])

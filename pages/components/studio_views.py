@@ -13,7 +13,7 @@ from core.figures.style import PALETTES, SCALES
 from core.registry import METHODS, METRICS
 from core.studio import FIGURES, FigureSpec
 from core.types import InputError, NotApplicable
-from pages.components import choices, controls, share, views
+from pages.components import choices, controls, readers, share, views
 from pages.components.panels import BLANK, say
 
 PREVIEW_DPI = 200
@@ -76,7 +76,7 @@ def _content() -> None:
     if state.figure == "maps":
         _rows()
         _columns()
-        st.multiselect("Below each map", choices.BELOW, key="below", wrap=True,
+        st.multiselect("Below each map", readers.BELOW, key="below", wrap=True,
                        format_func=lambda n: METRICS[n].label if n in METRICS else "Largest value")
     elif state.figure == "regions":
         _rows()
@@ -184,7 +184,7 @@ def _choose(figure: FigureSpec) -> None:
     """Sets every choice so that ``chosen()`` is this figure."""
     state = st.session_state
     base = figure.rows[0] if figure.rows else choices.spec()
-    for name in choices.SHARED:
+    for name in readers.SHARED:
         state[name] = getattr(base, name)
     base = choices.spec()
     plain = studio.preset(figure.kind, base).rows

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core import METHODS, METRICS, Spec, explain, pipeline, score
-from pages.components.choices import DEFAULT_METHODS
+from core.pipeline import DEFAULT_METHODS
 
 SMALL = "?size=8&snr=0.15"
 LIME = SMALL + "&methods=lime,gradient"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from core import InputError, pipeline
+from core import InputError
 from core.figures import screen
 from core.figures.style import DARK, LIGHT, SCALES, limits, outline, shown
 

@@ -69,13 +69,14 @@ def test_ablation_of_a_linear_model_follows_its_weights():
 
 
 def test_the_exact_weights_bring_a_linear_model_down_soonest():
-    """Against every other order of the same moves, at every step that lowers it."""
+    """At an input of halves every feature can fall by half its weight: no other order is ahead at any step."""
     rng = np.random.default_rng(1)
-    weights, x = rng.standard_normal(6), rng.uniform(0.4, 0.6, 6)
+    weights, x = rng.standard_normal(6), np.full(6, 0.5)
     best = ablation(logistic(weights), x, weights, 1).probability
-    for _ in range(50):
-        other = ablation(logistic(weights), x, rng.permutation(np.arange(1, 7)) * np.sign(weights), 1).probability
-        assert best[-1] == pytest.approx(other[-1]) and best[1:].sum() <= other[1:].sum() + 0.35
+    others = [ablation(logistic(weights), x, rng.permutation(np.arange(1, 7)) * np.sign(weights), 1).probability
+              for _ in range(50)]
+    assert all((best <= other + 1e-12).all() and best[-1] == pytest.approx(other[-1]) for other in others)
+    assert any((best + 0.05 < other).any() for other in others)
 
 
 def test_one_image_is_measured_completely():

@@ -58,17 +58,15 @@ class App(AppTest):
     def panels(self) -> dict[str, dict]:
         """For each drawn method: ``map (h,w)``, ``hover (h,w,k)`` and the texts under the map."""
         found: dict[str, dict] = {}
-        charts = 0
         for element in self.main:
             if element.type == "plotly_chart":
-                charts += 1
                 figure = json.loads(element.proto.spec)
-                found[element.key if charts <= 2 else element.key.removeprefix("chart.")] = panel = {
+                found[element.key.removeprefix("chart.")] = panel = {
                     "map": _array(figure["data"][0]["z"]), "hover": _array(figure["data"][0].get("customdata")),
                     "traces": len(figure["data"]), "text": ""}
             elif element.type == "html" and found and "al-title" not in element.value:
                 panel["text"] += html.unescape(re.sub(r"<[^>]+>", "\n", element.value)) + "\n"
-        return dict(list(found.items())[2:])  # the image and the ground truth stand first
+        return {name: panel for name, panel in found.items() if name not in ("of-input", "of-truth")}
 
     def score(self, method: str, metric: str) -> str:
         """What stands behind a metric's name under a method's map."""

@@ -12,7 +12,7 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
 from core import METHODS, METRICS, MODELS, Spec, explain, pipeline, score
-from pages.components.choices import DEFAULT_METHODS
+from core.pipeline import DEFAULT_METHODS
 
 MANIFEST = json.loads((Path(__file__).parents[2] / "assets" / "manifest.json").read_text())["models"]
 PLAIN = Spec(size=8, snr=0.15)
@@ -393,34 +393,3 @@ def test_downloads_are_offered_only_with_maps(app):
     assert len(app.get("download_button")) >= 4
     app.multiselect(key="methods").set_value([]).run()
     assert not app.get("download_button")
-
-
-# Data without a ground truth -------------------------------------------------------------------------
-
-
-def test_digits_are_compared_without_scores_and_with_their_names(app):
-    app.link(dataset="fashion-mnist", methods="gradient,openapi", size=64, snr=0.05)
-    assert not app.exception and not app.error and not app.warning
-    charts = [element.key for element in app.get("plotly_chart")]
-    assert charts == ["chart.of-input", "chart.gradient", "chart.openapi"]
-    text = " ".join(block.body for block in app.get("html"))
-    assert "Label boot, predicted boot" in text and "EMD" not in text and "Nobody knows which pixels" in text
-    assert app.query_params["model"] == "PLNN" and "scenario" not in app.query_params
-    assert app.selectbox(key="images").options[-3] == "class 9, boot"
-    app.selectbox(key="images").select("class 3").run()
-    assert "Label dress" in " ".join(block.body for block in app.get("html"))
-
-
-def test_a_change_of_data_brings_a_model_that_fits_and_back(app):
-    app.link(images="class 1", methods="gradient")
-    app.selectbox(key="dataset").select("mnist").run()
-    assert not app.exception and app.session_state.model == "PLNN" and app.session_state.images == "class 1"
-    app.selectbox(key="images").select("class 7").run()
-    app.selectbox(key="dataset").select("xai-tris").run()
-    assert not app.exception and app.session_state.model == "MLP" and app.session_state.images == "all images"
-    assert app.session_state.snr == 0.15 and "EMD" in app.panels["gradient"]["text"]
-
-
-def test_a_link_with_a_model_for_other_data_says_so(app):
-    app.link(dataset="mnist", model="CNN", methods="gradient")
-    assert not app.exception and "PLNN and LMT" in app.warning[0].value and app.session_state.model == "PLNN"

@@ -1,6 +1,6 @@
 import pytest
 
-from pages.components.choices import VIEWS
+from pages.components.readers import VIEWS
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core import lessons
-from pages.components.choices import FAMILIES
+from pages.components.readers import FAMILIES
 
 CHARTS = {"idea": (1, 1), "two variables": (1, 2), "weight to pattern": (1, 2), "XOR": (1, 4), "bandwidth": (1, 1),
           "images": (0, 0)}  # before and after the answer
