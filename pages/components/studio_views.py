@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import pipeline, studio
+from core import studio
 from core.figures import paper
 from core.figures.style import PALETTES, SCALES
 from core.registry import METHODS, METRICS
 from core.studio import FIGURES, FigureSpec
-from core.types import InputError, NotApplicable
-from pages.components import choices, controls, readers, share, views
+from core.types import InputError
+from pages.components import choices, controls, explore, readers, share
 from pages.components.panels import BLANK, say
 
 PREVIEW_DPI = 200
@@ -28,23 +28,13 @@ def page() -> None:
     controls.data_and_model()
     saved = st.sidebar.container()
     sheet, settings = st.columns([5, 2], gap="large")
-    try:
+    with explore.told(sheet):
         with settings:
             _content()
             _look()
             _restore()
-        choices.write()
-        views.manage(saved)
-        for notice in choices.notices():
-            top.warning(f"The link could not be followed in full. {notice}")
-        with sheet:
-            _show(chosen())
-    except InputError as error:
-        sheet.error(str(error))
-    except NotApplicable as reason:
-        sheet.info(f"Does not apply here: {reason}")
-    if pipeline.trouble():
-        st.warning(pipeline.trouble())
+        explore.settle(top, saved)
+        _show(chosen())
 
 
 def chosen() -> FigureSpec:
