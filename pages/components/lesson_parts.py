@@ -62,9 +62,9 @@ def ask(question: str, answers: Sequence[str], right: int, why: str) -> None:
 
 
 def slide(*names: str) -> None:
-    """The named sliders side by side, with their meaning."""
-    columns = st.columns(min(2, len(names)), gap="medium")
-    for place, name in zip(itertools.cycle(columns), names):
+    """The named sliders, two side by side, with their meaning; on a phone one below the other in their order."""
+    rows = [st.columns(min(2, len(names)), gap="medium") for _ in names[::2]]
+    for place, name in zip(itertools.chain(*rows), names):
         option = lessons.SLIDERS[name]
         if option.choices:
             place.select_slider(LABELS[name], option.choices, key=name, help=option.help,
