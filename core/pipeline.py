@@ -86,6 +86,12 @@ def predictions(address: Spec) -> np.ndarray:
     return model(address).predict_proba(getattr(dataset(address), address.split).x)
 
 
+@functools.lru_cache(maxsize=64)
+def _probabilities(address: Spec, digest: str) -> np.ndarray:
+    """Class probabilities ``(C,)`` of one image, asked alone: in a batch its last digits could be others."""
+    return model(address).predict_proba(getattr(dataset(address), address.split).x[address.image][None])[0]
+
+
 def _only(spec: Spec, fields: Iterable[str]) -> Spec:
     """A Spec with these fields and the rest at their defaults: what a cache may be keyed by."""
     spec = settled(spec)
@@ -124,7 +130,7 @@ def explain(spec: Spec) -> Attribution:
                          f"{len(part) - 1}.")
     network = model(spec)
     image, label = np.array(part.x[spec.image]), int(part.y[spec.image])
-    probabilities = network.predict_proba(image[None])[0]
+    probabilities = _probabilities(_only(spec, (*models.catalogue.ADDRESS, "split", "image")), network.digest).copy()
     target = _target(spec, label, probabilities)
 
     path = store.home() / "results" / f"{_key(spec, network)}.bin"

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.figures import tiny
-from core.figures.style import Theme
+from core.figures.style import Theme, coloured
 
 SYMBOLS = (("circle", "●", "disc"), ("x-thin-open", "×", "cross"))  # of the two classes: legend, label, picture
 X1, X2 = "x<sub>1</sub>", "x<sub>2</sub>"
@@ -109,7 +109,7 @@ def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, 
     order = order[known[order]]
     grey = np.full(((~known).sum(), 3), 128, np.uint8)
     layers = [(points[~known], grey, "ring"),
-              (points[order], tiny.coloured(share[order], limit, shades(theme), signed=False), "disc")]
+              (points[order], coloured(share[order], 0.0, limit, shades(theme)), "disc")]
     content = layout(theme, size - 1, X1, X2)
     content["margin"] = {"l": 3 * size, "r": 4, "t": 4, "b": 3 * size}
     for axis in ("xaxis", "yaxis"):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from plotly.io import to_html
-from plotly.offline import get_plotlyjs
 
-from core.figures import screen
+from core.figures.heatmap import heatmap, program
 from core.figures.style import LIGHT, SCALES, limits, shown
 
 WIDTH = 260  # pixels of a panel
@@ -23,6 +22,13 @@ table {border-collapse: collapse; font-variant-numeric: tabular-nums;}
 th, td {text-align: left; padding: .25rem 1rem .25rem 0; border-bottom: 1px solid #ddd;}
 pre {background: #f5f7f6; padding: .8rem; overflow-x: auto; font-size: .85rem;}
 .quiet {color: #666; font-size: .9rem;}
+"""
+
+
+START = """
+for (const parentElement of document.querySelectorAll("[data-map]")) {
+  heatmap({ parentElement, data: JSON.parse(parentElement.dataset.map) });
+}
 """
 
 
@@ -41,23 +47,24 @@ def page(title: str, caption: str, rows: Sequence[tuple[str, Sequence[Shown]]], 
          texts: Mapping[str, str], scale: str = "panel") -> str:
     """The html file: ``rows`` of panels, a ``table`` of scores, and ``texts`` (settings, commands) by heading."""
     body = [f"<h1>{html.escape(title)}</h1><p>{html.escape(caption)}</p>",
-            f"<p class='quiet'>Move the pointer over a map to read its values. Colours: {SCALES[scale]}; red for the "
-            "explained class, blue against it.</p>"]
+            "<p class='quiet'>Move the pointer over a map to read all maps there, in percent of each one's largest "
+            f"value. Colours: {SCALES[scale]}; red for the explained class, blue against it.</p>"]
     maps = [p.values for _, panels in rows for p in panels
             if p.kind in ("signed", "magnitude") and p.values is not None]
     shared = limits(maps, scale)[0] if maps and scale == "shared" else None
-    for i, (name, panels) in enumerate(rows):
+    for name, panels in rows:
         body.append(f"{f'<h2>{html.escape(name)}</h2>' if name else ''}<div class='row'>"
-                    + "".join(_panel(p, scale, shared, f"map-{i}-{j}") for j, p in enumerate(panels)) + "</div>")
+                    + "".join(_panel(p, scale, shared) for p in panels) + "</div>")
     body.append("<h2>Scores</h2>" + _table(table))
     body += [f"<h2>{html.escape(name)}</h2><pre>{html.escape(text)}</pre>" for name, text in texts.items()]
+    script, style = program()
     return ("<!doctype html><html lang='en'><head><meta charset='utf-8'>"
             f"<meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
-            f"<style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>"
-            + "\n".join(body) + "</body></html>")
+            f"<style>{STYLE}{style}</style></head><body>" + "\n".join(body)
+            + f"<script type='module'>{script}{START}</script></body></html>")
 
 
-def _panel(panel: Shown, scale: str, shared: float | None, name: str) -> str:
+def _panel(panel: Shown, scale: str, shared: float | None) -> str:
     words = f"<b>{html.escape(panel.title)}</b>"
     if panel.values is None:
         return f"<figure style='width:{WIDTH}px'>{words}<figcaption>{html.escape(panel.below)}</figcaption></figure>"
@@ -67,12 +74,10 @@ def _panel(panel: Shown, scale: str, shared: float | None, name: str) -> str:
         values, limit = shown(values, shared or limit, scale)
     colours = {"signed": LIGHT.signed, "magnitude": LIGHT.magnitude, "image": LIGHT.image,
                "truth": (LIGHT.background, LIGHT.outline)}[panel.kind]
-    figure = screen.heatmap(values, limit, colours, LIGHT, signed=signed, mask=panel.mask,
-                            hover=np.asarray(panel.values, float)[..., None], hover_names=["value"])
-    chart = to_html(figure, include_plotlyjs=False, full_html=False, default_width=WIDTH, default_height=WIDTH,
-                    config={"displayModeBar": False}, div_id=name)
-    return (f"<figure role='img' aria-label='{html.escape(panel.title + ': ' + panel.below, quote=True)}' "
-            f"style='width:{WIDTH}px'>{words}{chart}<figcaption>{html.escape(panel.below)}</figcaption></figure>")
+    drawn = heatmap(values, limit, colours, LIGHT, signed=signed, mask=panel.mask)
+    content = html.escape(json.dumps({**drawn, "alt": f"{panel.title}: {panel.below}"}), quote=True)
+    return (f"<figure style='width:{WIDTH}px'>{words}<div data-map='{content}'><div class='al-map'></div></div>"
+            f"<figcaption>{html.escape(panel.below)}</figcaption></figure>")
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,67 +1,15 @@
-"""Heatmaps for the browser, in plotly."""
+"""Charts for the browser, in plotly: the map of regions, curves, errors, points."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from core.figures.style import Theme, outline
+from core.figures.style import Theme
 
 MARKS = "#064d2b"  # on cividis, whose light end is nearly the themes' own outline
-
-
-def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: Theme, *, signed: bool,
-            mask: np.ndarray | None = None, pixel: tuple[int, int] | None = None,
-            hover: np.ndarray | None = None, hover_names: Sequence[str] = (),
-            hatched: np.ndarray | None = None) -> go.Figure:
-    """One square panel of values (h,w): row 0 on top, zero neutral, crisp pixels.
-
-    Colours run from -limit (``signed``) or 0 to limit. ``mask`` is outlined, ``pixel`` (row, column)
-    marked, pixels in ``hatched (h,w)`` crossed by a stroke. ``hover (h,w,k)`` int8 (see ``percents``) gives the
-    numbers shown under the pointer beside their ``hover_names``.
-    """
-    rows, columns = values.shape
-    lines = [f"{name}: %{{customdata[{i}]:+d}} %" for i, name in enumerate(hover_names)]
-    lines = ["of each map's largest value:", *lines] if lines else []
-    traces = [go.Heatmap(
-        z=values.astype(np.float32), zmin=-limit if signed else 0.0, zmax=limit, zsmooth=False,
-        colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)], showscale=False,
-        customdata=hover,
-        hovertemplate="<br>".join(["row %{y}, column %{x}", *lines]) + "<extra></extra>")]
-    if mask is not None:
-        traces.append(_lines(outline(mask), theme.outline, 1.5))
-    if pixel is not None:
-        row, column = pixel
-        corners = [(column + x, row + y) for x, y in ((-.5, -.5), (.5, -.5), (.5, .5), (-.5, .5), (-.5, -.5))]
-        traces.append(_lines(list(zip(corners, corners[1:])), "#ff8c00", 2.5))
-    if hatched is not None:
-        strokes = [((c - 0.35, r + 0.35), (c + 0.35, r - 0.35)) for r, c in np.argwhere(hatched).tolist()]
-        traces.append(_lines(strokes, theme.text, 1.0))
-    return go.Figure(traces, _bare(rows, columns))
-
-
-def percents(maps: Sequence[np.ndarray]) -> np.ndarray:
-    """Maps (h,w) as whole percents of each one's largest |value|, ``(h,w,k)`` int8.
-
-    Every panel carries those of all panels: as floats they would be most of what a browser is sent.
-    """
-    return np.stack([np.rint(100 * m / (np.abs(m).max() or 1.0)) for m in maps], axis=-1).astype(np.int8)
-
-
-@functools.lru_cache
-def _bare(rows: int, columns: int) -> go.Layout:
-    """The layout of a heatmap and nothing else; the same for all panels, so checked once."""
-    axis = {"visible": False, "constrain": "domain", "fixedrange": True}
-    return go.Layout({
-        "template": "none",  # plotly's own is 7 kB a chart, for axes and colours that are not used here
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": False, "dragmode": False,
-        "hoverlabel": {"font": {"family": "monospace", "size": 12}},
-        "xaxis": {**axis, "range": [-0.5, columns - 0.5]},
-        "yaxis": {**axis, "range": [rows - 0.5, -0.5], "scaleanchor": "x"}})
 
 
 def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: np.ndarray | None,
@@ -154,23 +102,6 @@ def errors(rows: Sequence[tuple[str, float, float]], theme: Theme) -> go.Figure:
                   "title": {"text": "relative L1 error"}},
         "yaxis": {**axis, "categoryorder": "array", "categoryarray": names[::-1],
                   "gridcolor": "rgba(128,128,128,.25)"}})
-
-
-def tiles(images: np.ndarray, theme: Theme, labels: Sequence[str], across: int = 3) -> go.Figure:
-    """Small pictures (k,h,w) in rows of ``across``, each on its own grey scale with its label below."""
-    count, rows, columns = images.shape
-    down = -(-count // across)
-    gap, line = max(1, columns // 16), max(2, rows // 4)
-    sheet = np.full((down * (rows + line), across * (columns + gap) - gap), np.nan, np.float32)
-    notes = []
-    for i, (image, label) in enumerate(zip(images, labels)):
-        top, left = i // across * (rows + line), i % across * (columns + gap)
-        sheet[top:top + rows, left:left + columns] = image / (np.abs(image).max() or 1.0)
-        notes.append({"x": left + columns / 2 - 0.5, "y": top + rows + line / 2 - 0.5, "text": label,
-                      "showarrow": False, "font": {"size": 11, "color": theme.text}})
-    figure = heatmap(sheet, 1.0, theme.image, theme, signed=True)
-    figure.update_traces(hoverinfo="skip", hovertemplate=None)
-    return figure.update_layout(annotations=notes)
 
 
 def scatter(x: np.ndarray, y: np.ndarray, x_label: str, y_label: str, theme: Theme) -> go.Figure:

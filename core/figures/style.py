@@ -73,7 +73,7 @@ PALETTES = {
 
 
 def coloured(values: np.ndarray, low: float, high: float, colours: Sequence[str]) -> np.ndarray:
-    """Values (h,w) as colours ``(h,w,3)`` uint8: the first colour at low, the last at high, NaN light grey."""
+    """Values (...) as colours ``(...,3)`` uint8: the first colour at low, the last at high, NaN light grey."""
     stops = np.array([[int(c[i:i + 2], 16) for i in (1, 3, 5)] for c in (*colours, MISSING)], float)
     levels = np.linspace(0, len(colours) - 1, LEVELS)
     table = np.stack([np.interp(levels, np.arange(len(colours)), channel) for channel in stops[:-1].T], -1)

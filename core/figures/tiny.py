@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image, ImageDraw
 
-from core.figures.style import Theme, outline
+from core.figures.style import Theme, coloured, outline
 
 EDGE = 256  # pixels of a picture at least, so that outlines are fine and zooming stays crisp
 
@@ -20,24 +20,15 @@ def rgb(colour: str) -> np.ndarray:
     return np.array([int(colour[i:i + 2], 16) for i in (1, 3, 5)], np.uint8)
 
 
-def coloured(values: np.ndarray, limit: float, colours: Sequence[str], *, signed: bool) -> np.ndarray:
-    """Values (...) as RGB (..., 3) uint8: from -limit (``signed``) or 0 to limit through evenly spaced colours."""
-    stops = np.stack([rgb(c) for c in colours]).astype(float)
-    low = -limit if signed else 0.0
-    where = (np.clip(np.nan_to_num(values), low, limit) - low) / (limit - low) * (len(stops) - 1)
-    channels = [np.interp(where, np.arange(len(stops)), stops[:, i]) for i in range(3)]
-    return np.stack(channels, -1).round().astype(np.uint8)
-
-
 def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed: bool, mask: np.ndarray | None = None,
             limit: float | None = None) -> bytes:
     """A map (h,w) as a PNG file: row 0 on top, zero neutral, crisp pixels, ``mask`` outlined.
 
     ``limit`` is drawn in full colour, by default the largest |value|.
     """
-    limit = float(np.abs(values).max()) if limit is None else limit
+    limit = (float(np.abs(values).max()) if limit is None else limit) or 1.0
     cell = max(1, EDGE // max(values.shape))
-    pixels = coloured(values, limit or 1.0, colours, signed=signed).repeat(cell, 0).repeat(cell, 1)
+    pixels = coloured(values, -limit if signed else 0.0, limit, colours).repeat(cell, 0).repeat(cell, 1)
     image = Image.fromarray(pixels)
     if mask is not None:
         draw, width = ImageDraw.Draw(image), max(2, EDGE // 96)

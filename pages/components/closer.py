@@ -8,11 +8,13 @@ import numpy as np
 import streamlit as st
 
 from core import pipeline
-from core.figures import screen
+from core.figures import screen, tiny
+from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS
 from core.types import NotApplicable, Spec, Steps
 from pages.components import choices, jobs, morph, pinned, readers
-from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
+from pages.components.maps import WIDTH, View, plot, say, show, signed, title
+from pages.components.panels import Result
 
 SEEDS = 5
 
@@ -88,9 +90,11 @@ def _pattern_steps(spec: Spec, view: View) -> None:
 
 
 def _neighbours(steps: Steps, view: View) -> None:
-    tiles = screen.tiles(steps.images, view.theme,
-                         [f"{1000 * steps.neighbours[i]:.2f} ‰" for i in steps.nearest])
-    chart(tiles, "steps.neighbours", "The training images with the largest weight")
+    pictures = (
+        f"<figure><img src='{tiny.address(tiny.picture(image, view.theme.image, view.theme, signed=True))}' "
+        f"alt='Training image {i}'>{1000 * steps.neighbours[i]:.2f} ‰</figure>"
+        for image, i in zip(steps.images, steps.nearest))
+    st.html(f"<div class='al-tiles'>{''.join(pictures)}</div>")
     used = int(np.count_nonzero(steps.neighbours))
     worth = 1 / float(np.square(steps.neighbours).sum())
     say(f"The heaviest of {used:,} training images and their weights; together they count like {worth:,.0f} equal "
@@ -99,8 +103,8 @@ def _neighbours(steps: Steps, view: View) -> None:
 
 def _outputs(steps: Steps, view: View) -> None:
     surrogate = steps.outputs[steps.compared]
-    chart(screen.scatter(steps.model_outputs, surrogate, "model", "surrogate", view.theme), "steps.outputs",
-          "Surrogate output against model output on the neighbourhood")
+    plot(screen.scatter(steps.model_outputs, surrogate, "model", "surrogate", view.theme), "steps.outputs",
+         "Surrogate output against model output on the neighbourhood")
     agreement = np.corrcoef(steps.model_outputs, surrogate)[0, 1] if np.ptp(steps.model_outputs) else np.nan
     say(f"Surrogate against model on the {len(surrogate)} heaviest neighbours, correlation {agreement:.2f}. The "
          "surrogate is right near the image, not everywhere.")
@@ -124,9 +128,9 @@ def _spread(found: Sequence[Result], view: View) -> None:
             deviation, limit = values.std(0), float(np.abs(values.mean(0)).max()) or 1.0
             with st.container(width=WIDTH, gap="xsmall"):
                 title(f"{METHODS[method].label} · deviation")
-                chart(screen.heatmap(deviation / limit, 1.0, view.theme.magnitude, view.theme, signed=False,
-                                     mask=attributions[0].mask if view.outline else None),
-                      f"spread.{method}", f"Standard deviation of {METHODS[method].label} over {SEEDS} seeds")
+                show(heatmap(deviation / limit, 1.0, view.theme.magnitude, view.theme, signed=False,
+                             mask=attributions[0].mask if view.outline else None),
+                     f"spread.{method}", f"Standard deviation of {METHODS[method].label} over {SEEDS} seeds")
                 share = float(deviation.mean() / (np.abs(values.mean(0)).mean() or 1.0))
                 same = not np.ptp(values, axis=0).any()
                 say("The same for every seed: nothing random is used with these options." if same else

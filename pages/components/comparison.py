@@ -11,6 +11,7 @@ from core import pipeline
 from core.registry import METHODS, METRICS
 from core.types import Attribution, NotApplicable, Score, Spec
 from pages.components import choices, closer, downloads, jobs, panels
+from pages.components.maps import View
 from pages.components.panels import Result
 
 TOGETHER = 6.0  # seconds: scores that arrive within it are shown by one run
@@ -19,7 +20,7 @@ SLOW = [name for name, metric in METRICS.items() if metric.slow]
 
 def page(spec: Spec) -> None:
     """The comparison of one image, what can be taken away of it, and a closer look."""
-    found, view = results(spec, st.session_state.methods), panels.View.chosen()
+    found, view = results(spec, st.session_state.methods), View.chosen()
     show(found, view)
     if any(r.attribution for r in found):
         downloads.bar(found, view.scale, view.outline)
@@ -64,7 +65,7 @@ def _sorted(found: list[Result]) -> list[Result]:
     return sorted(found, key=lambda r: rank.get(r.method, len(found) + 1))
 
 
-def show(found: Sequence[Result], view: panels.View) -> None:
+def show(found: Sequence[Result], view: View) -> None:
     """Panels with their scores; those still being computed are filled in as they arrive."""
     panels.draw(found, view)
     drawn = [r for r in found if r.attribution]

@@ -143,14 +143,17 @@ def view_bar() -> None:
             st.toggle("Scores as a table", key="table")
 
 
+@st.fragment
 def method_options(method: str) -> None:
-    """A method's options in a form: nothing is computed before Apply."""
+    """A method's name, behind which its options wait in a form; nothing is computed before Apply."""
     entry = METHODS[method]
-    if not entry.options:
+    # The first words are for screen readers; the style sheet leaves the name.
+    place = st.popover(f"Options of **{entry.label}**", type="tertiary", on_change="rerun", width="stretch",
+                       key=f"{method}.popover")
+    if not place.open:
         return
     given = entry.check(choices.method_options(method))
-    # The label is for screen readers; the style sheet leaves the picture.
-    with st.popover(f"Options of {entry.label}", icon=":material/tune:", type="tertiary", key=f"{method}.popover"):
+    with place:
         st.markdown(f"**{entry.label}**: {entry.summary}")
         with st.form(f"{method}.form", border=False):
             # The value in use is part of the key: a form never shows what was in use before.

@@ -20,15 +20,21 @@ STYLE = """<style>
 .block-container {padding: 3.4rem 2rem 3rem;}
 h1 {font-size: 1.6rem !important; padding: 0 0 .2rem !important;}
 [data-testid="stSidebar"] [data-testid="stButtonGroup"] button {padding-inline: .45rem; min-width: 0;}
-.st-key-panels [data-testid="stPopoverButton"] {padding: 0 .2rem; min-height: 1.6rem;}
-.st-key-panels [data-testid="stPopoverButton"] p {font-size: 0;}
+.st-key-panels [data-testid="stPopoverButton"] {padding: 0; height: 1.75rem; min-height: 0; border: 0;
+                                                justify-content: start;}
+.st-key-panels [data-testid="stPopoverButton"] p {font-size: 0; white-space: nowrap;}
+.st-key-panels [data-testid="stPopoverButton"] strong {font-size: 1rem; font-weight: 600;}
 .al-scores {font-variant-numeric: tabular-nums; font-size: .875rem; line-height: 1.45;}
 .al-scores .al-best {font-weight: 600;}
+.al-scores + .al-quiet {margin-top: .3rem;}
 .al-quiet {opacity: .7; font-size: .8rem; line-height: 1.35;}
 .al-title {font-weight: 600; line-height: 1.75rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
 .al-sheet {background: #fff; padding: .8rem; border: 1px solid rgba(128,128,128,.25); border-radius: .4rem;
            overflow-x: auto;}
 .al-sheet img {max-width: 100%; display: block; margin: auto;}
+.al-tiles {display: grid; grid-template-columns: repeat(3, 1fr); gap: 4px 8px; font-size: .7rem; text-align: center;}
+.al-tiles figure {margin: 0;}
+.al-tiles img {display: block; width: 100%; image-rendering: pixelated;}
 .al-ramp {height: .55rem; width: 9rem; border-radius: 2px; display: inline-block; vertical-align: middle;
           margin: 0 .4rem; border: 1px solid rgba(128,128,128,.35);}
 </style>"""

@@ -10,7 +10,8 @@ from core import pipeline
 from core.registry import DATASETS, METHODS, METRICS
 from core.types import NotApplicable, Score, Spec
 from pages.components import choices, controls, panels
-from pages.components.panels import Result, View, say
+from pages.components.maps import View, say
+from pages.components.panels import Result
 
 SECONDS = 1.5  # a frame is on screen
 KEPT, AT, PLAYING = "morph", "morph_snr", "morph_playing"

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.figures import screen
-from core.figures.style import DARK, LIGHT, SCALES, Theme, limits, shown
+from core.figures.heatmap import heatmap
+from core.figures.style import SCALES, limits, shown
 from core.registry import DATASETS, METHODS, METRICS
 from core.types import Attribution, Score
-from pages.components import controls, frame
+from pages.components import controls
+from pages.components.maps import WIDTH, View, mark, photograph, say, show, title
 
-WIDTH = 212  # pixels of one panel: four in a row beside the sidebar on a 1280 pixel screen
+IMPORTANT = {0: "not important", 100: "important"}  # a pixel of the ground truth
 BLANK = 0.05  # a map weaker than this share of the shared scale looks empty
 
 
@@ -33,23 +34,6 @@ class Result:
         return METHODS[self.method].label
 
 
-@dataclass(frozen=True)
-class View:
-    """How the panels are drawn."""
-
-    scale: str
-    outline: bool
-    pixel: tuple[int, int] | None
-    theme: Theme
-    options: bool = True  # whether a method's options can be changed in its panel
-
-    @classmethod
-    def chosen(cls) -> View:
-        state = st.session_state
-        pixel = None if state.row is None or state.column is None else (state.row, state.column)
-        return cls(state.scale, state.outline, pixel, DARK if frame.dark() else LIGHT)
-
-
 def draw(results: Sequence[Result], view: View) -> None:
     """Draws the image, the ground truth and a panel for every result, with its scores and ranks."""
     drawn = [r for r in results if r.attribution]
@@ -65,11 +49,9 @@ def draw(results: Sequence[Result], view: View) -> None:
                    truth))
     maps = [r.attribution.values for r in drawn]
     limit = dict(zip((r.method for r in drawn), limits(maps, view.scale)))
-    hover = screen.percents([first.image, *maps])
-    names = ["input", *(r.label for r in drawn)]
     ranks = ranked(results)
     with st.container(horizontal=True, gap="small", key="panels"):
-        _input(first, view, hover, names)
+        _input(first, view)
         if truth:
             _truth(first, view)
         for result in results:
@@ -78,10 +60,8 @@ def draw(results: Sequence[Result], view: View) -> None:
                 if result.attribution is None:
                     st.caption(f"Does not apply: {result.reason}")
                     continue
-                _map(result, limit[result.method], view, hover, names)
-                if truth:
-                    st.html(score_lines(result, ranks))
-                _remarks(result, limit[result.method], view)
+                _map(result, limit[result.method], view)
+                st.html((score_lines(result, ranks) if truth else "") + remarks(result, limit[result.method], view))
 
 
 def legend(view: View, signed: bool, magnitude: bool, truth: bool = True) -> str:
@@ -91,7 +71,8 @@ def legend(view: View, signed: bool, magnitude: bool, truth: bool = True) -> str
         ramps.append(_ramp("against", view.theme.signed, "for the explained class"))
     if magnitude:
         ramps.append(_ramp("0", view.theme.magnitude, "largest, where a method gives no sign"))
-    text = f"{SCALES[view.scale]}." + " EMD and IME: lower is better." * truth
+    text = f"{SCALES[view.scale]}. Under the pointer: percent of each map's largest value." \
+        + " EMD and IME: lower is better." * truth
     return f"<div class='al-quiet'>{' &nbsp; '.join(ramps)} &nbsp; {text[0].upper() + text[1:]}</div>"
 
 
@@ -99,13 +80,12 @@ def _ramp(low: str, colours: Sequence[str], high: str) -> str:
     return f"{low}<span class='al-ramp' style='background:linear-gradient(90deg,{','.join(colours)})'></span>{high}"
 
 
-def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[str]) -> None:
+def _input(first: Attribution, view: View) -> None:
     with st.container(width=WIDTH, gap="xsmall", key="panel.of-input"):
         title("Image")
         classes = DATASETS[first.spec.dataset].classes
-        chart(photograph(first.image, view, hover=hover, mask=first.mask if view.outline else None, pixel=view.pixel,
-                         hover_names=names),
-              "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.")
+        show(photograph(first.image, view, mask=first.mask if view.outline else None, pixel=view.pixel),
+             "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.", choose=mark)
         sure = first.probabilities[first.predicted]
         right = "correct" if first.predicted == first.label else "wrong"
         st.html(f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} "
@@ -115,57 +95,28 @@ def _input(first: Attribution, view: View, hover: np.ndarray, names: Sequence[st
 def _truth(first: Attribution, view: View) -> None:
     with st.container(width=WIDTH, gap="xsmall", key="panel.of-truth"):
         title("Ground truth")
-        chart(screen.heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
-                              signed=False, mask=first.mask, pixel=view.pixel),
-               "chart.of-truth", f"The {int(first.mask.sum())} important pixels.")
+        show(heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
+                     signed=False, mask=first.mask, pixel=view.pixel, words=IMPORTANT),
+             "chart.of-truth", f"The {int(first.mask.sum())} important pixels.", choose=mark)
         count, share = int(first.mask.sum()), first.mask.mean()
         st.html(f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the "
                 f"image, so an even map has IME {1 - share:.3f}</span></div>")
 
 
 def _title(result: Result, view: View) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap=None,
-                      wrap=False):
+    if view.options and METHODS[result.method].options:
+        controls.method_options(result.method)
+    else:
         title(result.label)
-        if view.options:
-            controls.method_options(result.method)
 
 
-def _map(result: Result, limit: float, view: View, hover: np.ndarray, names: Sequence[str]) -> None:
+def _map(result: Result, limit: float, view: View) -> None:
     a = result.attribution
     values, limit = shown(a.values, limit, view.scale)
     colours = view.theme.signed if a.signed else view.theme.magnitude
-    chart(screen.heatmap(values, limit, colours, view.theme, signed=a.signed, hover=hover, hover_names=names,
-                          mask=a.mask if view.outline else None, pixel=view.pixel),
-           f"chart.{result.method}", f"{result.label} map of test image {a.spec.image}.")
-
-
-def title(text: str) -> None:
-    """A panel's heading."""
-    st.html(f"<div class='al-title' title='{text}'>{text}</div>")
-
-
-def chart(figure, key: str, alt: str) -> None:
-    """A square chart with a text alternative."""
-    st.plotly_chart(figure, key=key, alt=alt, theme=None, height=WIDTH, config={"displayModeBar": False})
-
-
-def photograph(image: np.ndarray, view: View, **more):
-    """A figure of an image (h,w) in greys; zero is the middle one where there are negative values."""
-    peak = float(np.abs(image).max()) or 1.0
-    return screen.heatmap(image, peak, view.theme.image, view.theme, signed=bool(image.min() < 0), **more)
-
-
-def signed(values: np.ndarray, view: View, key: str, alt: str, **more) -> None:
-    """A chart of a signed map (h,w), divided by its largest value."""
-    limit = float(np.abs(values).max()) or 1.0
-    chart(screen.heatmap(values / limit, 1.0, view.theme.signed, view.theme, signed=True, pixel=view.pixel, **more),
-          key, alt)
-
-
-def say(text: str) -> None:
-    """Quiet words under a panel."""
-    st.html(f"<div class='al-quiet'>{text}</div>")
+    show(heatmap(values, limit, colours, view.theme, signed=a.signed,
+                 mask=a.mask if view.outline else None, pixel=view.pixel),
+         f"chart.{result.method}", f"{result.label} map of test image {a.spec.image}.", choose=mark)
 
 
 def small(results: Sequence[Result], view: View, key: str) -> None:
@@ -178,38 +129,36 @@ def small(results: Sequence[Result], view: View, key: str) -> None:
     with st.container(horizontal=True, gap="small"):
         with st.container(width=WIDTH, gap="xsmall"):
             title("Image")
-            peak = float(np.abs(first.image).max()) or 1.0
-            chart(screen.heatmap(first.image, peak, view.theme.image, view.theme, signed=True,
-                                 mask=first.mask if view.outline else None), f"{key}.image",
-                  f"Test image {first.spec.image} at SNR {first.spec.snr:g}.")
+            show(photograph(first.image, view, mask=first.mask if view.outline else None), f"{key}.image",
+                 f"Test image {first.spec.image} at SNR {first.spec.snr:g}.")
             st.html(f"<div class='al-scores'>Label {first.label}, predicted {first.predicted}</div>")
         for r in drawn:
             values = r.attribution.values / (float(np.abs(r.attribution.values).max()) or 1.0)
             colours = view.theme.signed if r.attribution.signed else view.theme.magnitude
             with st.container(width=WIDTH, gap="xsmall"):
                 title(r.label)
-                chart(screen.heatmap(values, 1.0, colours, view.theme, signed=r.attribution.signed,
-                                     mask=r.attribution.mask if view.outline else None), f"{key}.{r.method}",
-                      f"{r.label} map at SNR {first.spec.snr:g}.")
+                show(heatmap(values, 1.0, colours, view.theme, signed=r.attribution.signed,
+                             mask=r.attribution.mask if view.outline else None), f"{key}.{r.method}",
+                     f"{r.label} map at SNR {first.spec.snr:g}.")
                 st.html(score_lines(r, ranks))
 
 
-def _remarks(result: Result, limit: float, view: View) -> None:
+def remarks(result: Result, limit: float, view: View) -> str:
     """The map's own size, and what a reader must know of it."""
     a = result.attribution
     largest = float(np.abs(a.values).max())
-    remarks = [f"{a.seconds:.2f} s, largest |value| {largest:.3g}"]
+    said = [f"{a.seconds:.2f} s, largest |value| {largest:.3g}"]
     if largest == 0:
-        remarks = ["Empty map: every value is zero."]
+        said = ["Empty map: every value is zero."]
     elif view.scale == "shared" and largest < BLANK * limit:
-        remarks.append("Nearly blank at the shared scale; choose Per panel.")
+        said.append("Nearly blank at the shared scale; choose Per panel.")
     elif largest < 1e-6 and a.spec.output == "probability":
-        remarks.append("The probability is saturated: explain the margin instead.")
+        said.append("The probability is saturated: explain the margin instead.")
     if "fit" in a.facts:
-        remarks.append(f"Surrogate R² {a.facts['fit']:.2f}")
+        said.append(f"Surrogate R² {a.facts['fit']:.2f}")
     if "effective_neighbours" in a.facts:
-        remarks.append(f"{a.facts['neighbours']:,} neighbours, worth {a.facts['effective_neighbours']:,.0f}")
-    st.html(f"<div class='al-quiet'>{'<br>'.join([*remarks, *a.notes])}</div>")
+        said.append(f"{a.facts['neighbours']:,} neighbours, worth {a.facts['effective_neighbours']:,.0f}")
+    return f"<div class='al-quiet'>{'<br>'.join([*said, *a.notes])}</div>"
 
 
 def score_lines(result: Result, ranks: Mapping[str, Mapping[str, int]]) -> str:

@@ -9,11 +9,12 @@ import numpy as np
 import streamlit as st
 
 from core import pipeline
-from core.figures import screen
+from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS
 from core.types import Attribution, InputError, NotApplicable, Spec
 from pages.components import choices, readers
-from pages.components.panels import WIDTH, Result, View, chart, say, signed, title
+from pages.components.maps import WIDTH, View, say, show, signed, title
+from pages.components.panels import Result
 
 
 def look(found: Sequence[Result], spec: Spec, view: View) -> None:
@@ -74,9 +75,9 @@ def _beside(a: Attribution, b: Attribution, view: View) -> None:
 
 def _map(found: Attribution, view: View, key: str) -> None:
     colours = view.theme.signed if found.signed else view.theme.magnitude
-    chart(screen.heatmap(_scaled(found.values), 1.0, colours, view.theme, signed=found.signed,
-                         mask=found.mask if view.outline else None, pixel=None),
-          key, f"{METHODS[found.spec.method].label} map of test image {found.spec.image}.")
+    show(heatmap(_scaled(found.values), 1.0, colours, view.theme, signed=found.signed,
+                 mask=found.mask if view.outline else None),
+         key, f"{METHODS[found.spec.method].label} map of test image {found.spec.image}.")
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:

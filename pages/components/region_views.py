@@ -14,7 +14,8 @@ from core.figures import screen
 from core.registry import DATASETS, METHODS
 from core.types import NotApplicable, Spec
 from pages.components import choices, comparison, frame, readers, share
-from pages.components.panels import WIDTH, Result, View, chart, percent, photograph, say, signed, title
+from pages.components.maps import WIDTH, View, photograph, say, show, signed, title
+from pages.components.panels import Result, percent
 
 BORDERS = 60  # borders up to which a line shows them
 FLIP = 0.1  # of its map's largest value: below it a sign means little
@@ -61,7 +62,7 @@ def _decision(spec: Spec, view: View) -> None:
     with st.container(horizontal=True, gap="small", key="decision"):
         with st.container(width=WIDTH, gap="xsmall"):
             title("Image")
-            chart(photograph(d.image, view), "region.image", f"Test image {spec.image}.")
+            show(photograph(d.image, view), "region.image", f"Test image {spec.image}.")
             name = DATASETS[spec.dataset].classes[d.target]
             say(f"Class {name} is explained, probability {percent(d.probability)}")
         with st.container(width=WIDTH, gap="xsmall"):
@@ -94,9 +95,8 @@ def _decision(spec: Spec, view: View) -> None:
 def _overlay(d: regions.Decision, view: View) -> None:
     strong = np.abs(d.values) >= np.quantile(np.abs(d.values), 0.9)
     limit = float(np.abs(d.values).max()) or 1.0
-    figure = photograph(d.image, view)
-    over = screen.heatmap(np.where(strong, d.values / limit, np.nan), 0.6, view.theme.signed, view.theme, signed=True)
-    chart(figure.add_trace(over.data[0]), "region.overlay", "The strongest weights drawn over the image.")
+    over = np.where(strong, np.clip(d.values / (0.6 * limit), -1, 1), np.nan)
+    show(photograph(d.image, view, over=over), "region.overlay", "The strongest weights drawn over the image.")
 
 
 def _consistency(spec: Spec, view: View) -> None:

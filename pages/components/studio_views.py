@@ -14,7 +14,8 @@ from core.registry import METHODS, METRICS
 from core.studio import FIGURES, FigureSpec
 from core.types import InputError
 from pages.components import choices, controls, explore, readers, share
-from pages.components.panels import BLANK, say
+from pages.components.maps import say
+from pages.components.panels import BLANK
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"

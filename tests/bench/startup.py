@@ -37,7 +37,7 @@ TEXTS = """[...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-
            .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText)"""
 SETTLED = ("document.querySelector('[data-test-script-state=notRunning]') "
            "&& !document.querySelector('[data-stale=true]')")  # no panel of the image before is left
-DRAWN = "[...document.querySelectorAll('[class*=st-key-chart-]')].every(c => c.querySelector('.js-plotly-plot')?.calcdata)"
+DRAWN = "[...document.querySelectorAll('[class*=st-key-chart-]')].every(c => c.querySelector('.al-map img')?.naturalWidth)"
 
 
 def main() -> None:
@@ -123,12 +123,11 @@ def one_start(browser, link: str, changes: int):
 
 def one_change(page: Page, name: str, button: str):
     """Yields the seconds from a click to all maps with IME, and to all scores."""
-    before, click = texts(page), time.monotonic()
+    before = texts(page)
+    page.evaluate("addEventListener('click', () => { window.clicked = performance.now() }, {capture: true, once: true})")
     page.get_by_role("button", name=button).click()
-    wait(page, "IME ", other_than=before)
-    yield f"{name}: maps and IME, s", time.monotonic() - click
-    wait(page, "EMD ", other_than=before)
-    yield f"{name}: all scores, s", time.monotonic() - click
+    yield f"{name}: maps and IME, s", wait(page, "IME ", other_than=before)
+    yield f"{name}: all scores, s", wait(page, "EMD ", other_than=before)
 
 
 def answers(url: str) -> bool:
@@ -142,19 +141,21 @@ def texts(page: Page) -> list[str]:
     return page.evaluate(TEXTS)
 
 
-def wait(page: Page, metric: str, other_than: list[str] | None = None) -> None:
-    """Until the run has ended and all panels have a chart and this metric's number, other than earlier ones.
+def wait(page: Page, metric: str, other_than: list[str] | None = None) -> float:
+    """Seconds from the last click to when the run has ended and all panels have a map and this metric's number, other
+    than earlier ones; by the browser's own clock.
 
     An error on the page ends the program with its text.
     """
-    page.wait_for_function(f"""([metric, old]) => {{
+    return page.wait_for_function(f"""([metric, old]) => {{
         const error = document.querySelector('[data-testid=stException]');
         if (error) throw new Error(error.innerText);
         const now = {TEXTS}, number = text => (text.split('\\n').find(line => line.startsWith(metric)) ?? text);
-        return now.length && {SETTLED} && {DRAWN} && now.every(text => !number(text).includes('…'))
+        const done = now.length && {SETTLED} && {DRAWN} && now.every(text => !number(text).includes('…'))
             && now.every(text => text.includes(metric) || text.includes('Does not apply'))
-            && (!old || now.some((text, i) => number(text) !== number(old[i] ?? ''))) }}""",
-                           arg=[metric, other_than], polling=100)
+            && (!old || now.some((text, i) => number(text) !== number(old[i] ?? '')));
+        return done && [(performance.now() - window.clicked) / 1000] }}""",
+                                  arg=[metric, other_than], polling="raf").json_value()[0]
 
 
 def resident(pid: int) -> float:

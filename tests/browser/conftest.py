@@ -16,6 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core import METHODS
+from core.figures.heatmap import heatmap
+from core.figures.style import LIGHT
+
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "tests" / ".artifacts"
 CHROMIUM = "/usr/bin/chromium"
@@ -112,7 +116,7 @@ class Screen:
                 .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText);
             const charts = [...document.querySelectorAll('[class*=st-key-chart-]')];
             return texts.length && texts.every(text => /EMD|Does not apply/.test(text) && !text.includes('…'))
-                && charts.every(chart => chart.querySelector('.js-plotly-plot')?.calcdata)
+                && charts.every(chart => chart.querySelector('.al-map img')?.naturalWidth)
                 && document.querySelector('[data-test-script-state=notRunning]')
                 && !document.querySelector('[data-stale=true]') }""", timeout=wait)
         return self
@@ -125,14 +129,13 @@ class Screen:
             self.page.wait_for_timeout(50)
 
     def wait_for_map(self, name: str, expected) -> None:
-        """Waits until a panel draws these numbers ``(h,w)``, whatever the colour scale divides them by."""
-        expected = np.asarray(expected)
-        self.page.wait_for_function("""([name, expected]) => {
-            const drawn = document.querySelector(`.st-key-panel-${name} .js-plotly-plot`)?.calcdata?.[0][0].z;
-            if (!drawn || drawn.length !== expected.length) return false;
-            const largest = Math.max(...[...drawn].map(row => Math.max(...[...row].map(Math.abs))));
-            return expected.every((row, i) => row.every((v, j) => Math.abs(v - drawn[i][j] / largest) < 1e-5)) }""",
-                                    arg=[name, (expected / np.abs(expected).max()).tolist()], timeout=WAIT)
+        """Waits until a panel shows these values ``(h,w)``, with the largest in full colour on a light page."""
+        signed, limit = METHODS[name].signed, np.abs(expected).max()
+        colours = LIGHT.signed if signed else LIGHT.magnitude
+        self.page.wait_for_function("""([name, picture]) => {
+            const shown = document.querySelector(`.st-key-panel-${name} .al-map img`);
+            return shown && shown.src === picture && shown.complete && shown.naturalWidth }""",
+            arg=[name, heatmap(expected / limit, 1.0, colours, LIGHT, signed=signed)["picture"]], timeout=WAIT)
 
     def options(self, method: str) -> Locator:
         """The open form with a method's options."""

@@ -262,21 +262,45 @@ def test_download_neither_reruns_the_page_nor_computes_again(compare, server):
 # ---- reading values
 
 
-def test_hovering_shows_row_column_and_the_value_in_every_map(compare):
+def over(screen, method, row, column):
+    """Puts the pointer on a pixel of a method's 8x8 map."""
+    box = screen.panel(method).locator(".al-map")
+    box.scroll_into_view_if_needed()
+    edges = box.bounding_box()
+    screen.page.mouse.move(edges["x"] + edges["width"] * (column + 0.5) / 8,
+                           edges["y"] + edges["height"] * (row + 0.5) / 8)
+
+
+def test_the_pointer_reads_the_same_pixel_in_all_maps(compare):
     screen = compare(LIME)
     row, column = 1, 2
-    for method in ("lime", "gradient"):
-        plot = screen.panel(method).locator(".js-plotly-plot")
-        plot.scroll_into_view_if_needed()
-        box = plot.bounding_box()
-        screen.page.mouse.move(box["x"] + box["width"] * (column + 0.5) / 8, box["y"] + box["height"] * (row + 0.5) / 8)
-        plot.locator(".hovertext").wait_for()
-        text = "".join(plot.locator(".hovertext").all_text_contents())
-        assert f"row {row}, column {column}" in text
-        for name in ("lime", "gradient"):
-            values = explain(PLAIN.replace(method=name)).values
+    for pointed in ("lime", "gradient"):
+        over(screen, pointed, row, column)
+        for method in ("lime", "gradient"):
+            values = explain(PLAIN.replace(method=method)).values
             share = round(100 * values[row, column] / np.abs(values).max())
-            assert f"{METHODS[name].label}: {share:+d} %" in text.replace("−", "-")
+            where = f"row {row}, column {column}: " if method == pointed else ""
+            reading = screen.panel(method).locator(".al-map output")
+            expect(reading).to_have_text(f"{where}{share:+d} %" if share else f"{where}0 %")
+            expect(reading).to_be_visible()
+        inside = "important" if explain(PLAIN.replace(method="lime")).mask[row, column] else "not important"
+        expect(screen.panel("of-truth").locator(".al-map output")).to_have_text(inside)
+    screen.page.mouse.move(5, 5)
+    expect(screen.page.locator(".al-map output:visible")).to_have_count(0)
+
+
+def test_a_click_marks_a_pixel_and_a_second_click_unmarks_it(compare):
+    screen = compare(LIME)
+    over(screen, "lime", 6, 5)
+    screen.page.mouse.down()
+    screen.page.mouse.up()
+    screen.wait_for_query(row="6", column="5")
+    expect(screen.page.locator("[data-testid=stMain]")).to_contain_text("Row 6, column 5")
+    screen.ready()
+    over(screen, "gradient", 6, 5)
+    screen.page.mouse.down()
+    screen.page.mouse.up()
+    screen.wait_for_query(row=None, column=None)
 
 
 def test_pixel_can_be_marked_and_unmarked_by_keyboard(compare):
@@ -299,7 +323,7 @@ def test_phone_needs_no_horizontal_scrolling(compare):
     assert screen.page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
         document.querySelector('[data-testid=stMain]').scrollWidth)""") <= 400
     right = screen.page.evaluate("""() => Math.max(...[...document.querySelectorAll('[data-testid=stMain] button, ' +
-        '[data-testid=stMain] input, .js-plotly-plot')].filter(e => e.offsetParent && !e.closest('[aria-hidden=true]'))
+        '[data-testid=stMain] input, .al-map')].filter(e => e.offsetParent && !e.closest('[aria-hidden=true]'))
         .map(e => e.getBoundingClientRect().right))""")
     assert right <= 400
 
@@ -308,9 +332,12 @@ def test_dark_reader_gets_a_dark_page_with_a_dark_zero(compare):
     screen = compare(SMALL, color_scheme="dark")
     background = screen.page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
     assert max(map(int, background[4:-1].split(","))) < 60
-    zero = screen.page.evaluate("""() => document.querySelector('.st-key-panel-gradient .js-plotly-plot')
-        ._fullData[0].colorscale.find(([share]) => share === 0.5)[1]""")
-    assert background == "rgb({}, {}, {})".format(*bytes.fromhex(zero[1:]))
+    truth = screen.page.evaluate("""async () => {
+        const image = document.querySelector('.st-key-panel-of-truth .al-map img'), canvas = new OffscreenCanvas(8, 8);
+        await image.decode();
+        canvas.getContext('2d').drawImage(image, 0, 0);
+        return [...canvas.getContext('2d').getImageData(0, 0, 1, 1).data.slice(0, 3)] }""")
+    assert background == "rgb({}, {}, {})".format(*truth), "an unimportant pixel is the page's own background"
 
 
 def test_keyboard_reaches_every_control_and_works_them(compare):

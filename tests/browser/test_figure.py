@@ -77,8 +77,10 @@ def test_a_report_works_without_the_app_and_without_a_network(compare, chromium,
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: asked.append(f"error: {error}"))
     page.goto((tmp_path / "report.html").as_uri())
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .hm').length === 6", timeout=WAIT)
-    page.locator(".js-plotly-plot").nth(2).hover(position={"x": 80, "y": 80})  # of 260 pixels for 8 cells
-    page.locator(".hovertext", has_text="row 2, column 2").wait_for(timeout=WAIT)
+    page.wait_for_function("document.querySelectorAll('.al-map img').length === 6", timeout=WAIT)
+    assert page.evaluate("[...document.querySelectorAll('.al-map img')].every(image => image.naturalWidth === 8)")
+    page.locator(".al-map").nth(2).hover(position={"x": 80, "y": 80})  # of 260 pixels for 8 cells
+    page.locator(".al-map output:visible", has_text="row 2, column 2").wait_for(timeout=WAIT)
+    assert page.locator(".al-map output:visible").count() == 6, "all maps tell their value there"
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     page.context.close()

@@ -5,8 +5,9 @@ from playwright.sync_api import expect
 
 SMALL = "?size=8&snr=0.15"  # the shipped 8x8 model
 
-DRAWN = """count => document.querySelectorAll('.js-plotly-plot').length === count
+DRAWN = """count => document.querySelectorAll('.js-plotly-plot, .al-map').length === count
     && [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.calcdata)
+    && [...document.querySelectorAll('.al-map')].every(map => map.querySelector('img')?.naturalWidth)
     && document.querySelector('[data-test-script-state=notRunning]')
     && !document.querySelector('[data-stale=true]')"""
 

@@ -1,10 +1,18 @@
+"""What screen and paper share, and the panels of the browser."""
+
+import base64
+import io
+import json
+import re
+
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
+from PIL import Image
 
 from core import InputError
-from core.figures import screen
+from core.figures.heatmap import heatmap, percents
 from core.figures.style import DARK, LIGHT, SCALES, limits, outline, shown
+from core.figures.tiny import rgb
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 RANGES = [(-1, 3), (0, 5), (-4, -1)]
@@ -76,56 +84,69 @@ def test_an_empty_map_is_shown_as_nothing(scale):
     assert limit > 0 and not values.any()
 
 
-def colour_at(trace, value):
-    """The colour plotly draws for a value, as three numbers from 0 to 1."""
-    at = (value - trace.zmin) / (trace.zmax - trace.zmin)
-    stops, colours = zip(*trace.colorscale)
-    return np.array([np.interp(at, stops, channel) for channel in zip(*map(to_rgb, colours))])
+def picture(panel):
+    """The pixels (h,w,3) of a panel."""
+    with Image.open(io.BytesIO(base64.b64decode(panel["picture"].partition(",")[2]))) as image:
+        return np.asarray(image)
+
+
+def corners(line):
+    """All x and all y in an SVG path."""
+    x, y = np.array([pair.split() for pair in re.split("[ML]", line["path"])[1:]], float).T
+    return set(x), set(y)
 
 
 @THEMES
 @pytest.mark.parametrize("low, high", RANGES)
 def test_zero_is_the_pages_background_in_every_signed_map(theme, low, high):
     values = np.linspace(low, high, 64).reshape(8, 8)
+    values[0, 0], values[7, 7] = 0, np.abs(values).max()
     (limit,) = limits([values], "raw")
-    trace = screen.heatmap(values, limit, theme.signed, theme, signed=True).data[0]
-    assert trace.zmin == -trace.zmax == -max(abs(low), abs(high))
-    np.testing.assert_allclose(colour_at(trace, 0), to_rgb(theme.background), atol=1e-9)
-    assert np.abs(colour_at(trace, trace.zmax) - colour_at(trace, trace.zmin)).max() > 0.3
+    shown = picture(heatmap(values, limit, theme.signed, theme, signed=True))
+    np.testing.assert_array_equal(shown[0, 0], rgb(theme.background))
+    np.testing.assert_array_equal(shown[7, 7], rgb(theme.signed[-1]))
 
 
 @THEMES
 def test_a_magnitude_starts_at_zero(theme):
-    trace = screen.heatmap(np.eye(8), 1.0, theme.magnitude, theme, signed=False).data[0]
-    assert (trace.zmin, trace.zmax) == (0, 1)
+    shown = picture(heatmap(np.eye(8), 1.0, theme.magnitude, theme, signed=False))
+    np.testing.assert_array_equal(shown[0, 1], rgb(theme.magnitude[0]))
+    np.testing.assert_array_equal(shown[1, 1], rgb(theme.magnitude[-1]))
 
 
 def test_row_0_is_on_top_on_screen_with_its_mask_and_mark():
-    mask = one_hot().astype(bool)
-    figure = screen.heatmap(one_hot(), 1.0, LIGHT.signed, LIGHT, signed=True, mask=mask, pixel=(0, 0))
-    heat, around, mark = figure.data
-    np.testing.assert_array_equal(heat.z, one_hot())
-    assert tuple(figure.layout.yaxis.range) == (7.5, -0.5) and tuple(figure.layout.xaxis.range) == (-0.5, 7.5)
-    assert heat.x is None and heat.y is None and heat.zsmooth is False
-    for line in (around, mark):
-        assert {v for v in line.x if v is not None} == {v for v in line.y if v is not None} == {-0.5, 0.5}
+    panel = heatmap(one_hot(), 1.0, LIGHT.signed, LIGHT, signed=True, mask=one_hot().astype(bool), pixel=(0, 0))
+    shown = picture(panel)
+    np.testing.assert_array_equal(shown[0, 0], rgb(LIGHT.signed[-1]))
+    assert (shown == rgb(LIGHT.background)).all(2).sum() == 63 and shown.shape == (8, 8, 3), "one cell a pixel"
+    assert [corners(line) for line in panel["lines"]] == [({0, 1}, {0, 1})] * 2
 
 
 def test_the_marked_pixel_is_row_then_column():
-    figure = screen.heatmap(np.zeros((8, 8)), 1.0, LIGHT.signed, LIGHT, signed=True, pixel=(2, 5))
-    mark = figure.data[-1]
-    assert {v for v in mark.x if v is not None} == {4.5, 5.5}
-    assert {v for v in mark.y if v is not None} == {1.5, 2.5}
+    panel = heatmap(np.zeros((8, 8)), 1.0, LIGHT.signed, LIGHT, signed=True, pixel=(2, 5))
+    assert corners(panel["lines"][-1]) == ({5, 6}, {2, 3})
 
 
-def test_hover_numbers_belong_to_their_pixel():
-    numbers = np.arange(128, dtype=np.int8).reshape(8, 8, 2)
-    trace = screen.heatmap(np.zeros((8, 8)), 1.0, LIGHT.signed, LIGHT, signed=True, hover=numbers,
-                           hover_names=("a", "b")).data[0]
-    np.testing.assert_array_equal(trace.customdata, numbers)
-    maps = np.array([[[1.0, -4.0]], [[0.0, 0.0]]])
-    np.testing.assert_array_equal(screen.percents(maps), [[[25, 0], [-100, 0]]])
-    assert "a: %{customdata[0]" in trace.hovertemplate and "b: %{customdata[1]" in trace.hovertemplate
+def test_hatched_pixels_are_crossed_inside_their_edges():
+    panel = heatmap(np.zeros((4, 4)), 1.0, LIGHT.signed, LIGHT, signed=True, hatched=one_hot(1, 2, 4).astype(bool))
+    x, y = corners(panel["lines"][0])
+    assert 2 < min(x) < max(x) < 3 and 1 < min(y) < max(y) < 2
+
+
+def test_a_map_may_cover_another_where_it_has_values():
+    over = np.full((8, 8), np.nan)
+    over[3, 4] = 1
+    plain, covered = (picture(heatmap(np.eye(8), 1.0, LIGHT.image, LIGHT, signed=True, over=o)) for o in (None, over))
+    np.testing.assert_array_equal(covered[3, 4], rgb(LIGHT.signed[-1]))
+    assert (plain != covered).any(2).sum() == 1
+
+
+def test_the_pointer_reads_whole_percents_of_the_largest_value():
+    values = np.array([[1.0, -4.0], [0.0, 0.02]])
+    panel = heatmap(values, 9.0, LIGHT.signed, LIGHT, signed=True, words={0: "nothing"})
+    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(panel["percents"]), np.int8), [25, -100, 0, 0])
+    assert panel["words"] == {0: "nothing"} and json.loads(json.dumps(panel))["rows"] == 2
+    np.testing.assert_array_equal(percents(np.zeros((2, 2))), np.zeros((2, 2)))
 
 
 def test_figures_keep_no_global_state(python):

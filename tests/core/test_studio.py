@@ -252,9 +252,10 @@ def test_the_file_itself_holds_its_figure(figure):
 
 def test_a_report_needs_nothing_from_elsewhere(figure):
     html = studio.report(figure, ("python -m core score", "import core")).decode()
-    body = re.sub(r"<script>.*?</script>", "", html, count=1, flags=re.DOTALL)
+    body = re.sub(r"<script type='module'>.*?</script>", "", html, count=1, flags=re.DOTALL)
     assert not re.findall(r"(?:src|href)\s*=", body)
-    assert html.count("Plotly.newPlot(") >= 2 * len(figure.columns)
+    assert "<script" not in body and "http" not in body and len(html) < 200_000
+    assert body.count("data-map=") >= 2 * len(figure.columns)
     assert "python -m core score" in body and "PatternLocal" in body and "test accuracy 100.0%" in body
     assert studio.report(figure, ("a", "b")) == studio.report(figure, ("a", "b"))
 

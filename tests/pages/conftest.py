@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import html
+import io
 import json
 import re
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit as st
+from PIL import Image
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
@@ -56,17 +59,23 @@ class App(AppTest):
 
     @property
     def panels(self) -> dict[str, dict]:
-        """For each drawn method: ``map (h,w)``, ``hover (h,w,k)`` and the texts under the map."""
+        """For each drawn method: ``picture (h,w,3)``, ``percents (h,w)``, its lines and the texts under the map."""
         found: dict[str, dict] = {}
         for element in self.main:
-            if element.type == "plotly_chart":
-                figure = json.loads(element.proto.spec)
-                found[element.key.removeprefix("chart.")] = panel = {
-                    "map": _array(figure["data"][0]["z"]), "hover": _array(figure["data"][0].get("customdata")),
-                    "traces": len(figure["data"]), "text": ""}
+            if element.type == "bidi_component":
+                found[element.proto.id.rpartition("chart.")[2]] = panel = json.loads(element.proto.json)
+                panel["picture"] = _picture(panel["picture"])
+                panel["percents"] = np.frombuffer(base64.b64decode(panel["percents"]), np.int8).reshape(
+                    panel["rows"], panel["columns"])
+                panel["text"] = ""
             elif element.type == "html" and found and "al-title" not in element.value:
                 panel["text"] += html.unescape(re.sub(r"<[^>]+>", "\n", element.value)) + "\n"
         return {name: panel for name, panel in found.items() if name not in ("of-input", "of-truth")}
+
+    def open(self, method: str) -> App:
+        """Opens a method's options."""
+        self.session_state[f"{method}.popover"] = True
+        return self.run()
 
     def score(self, method: str, metric: str) -> str:
         """What stands behind a metric's name under a method's map."""
@@ -81,14 +90,10 @@ class App(AppTest):
         raise AssertionError("scores are still pending after 200 runs")
 
 
-def _array(content) -> np.ndarray | None:
-    """A plotly figure's array, packed or as lists."""
-    if isinstance(content, dict):
-        import base64
-
-        shape = [int(n) for n in str(content.get("shape", "-1")).split(",")]
-        return np.frombuffer(base64.b64decode(content["bdata"]), content["dtype"]).reshape(shape)
-    return None if content is None else np.array(content)
+def _picture(address: str) -> np.ndarray:
+    """The pixels (h,w,3) of a picture that is its own address."""
+    with Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))) as image:
+        return np.asarray(image)
 
 
 @pytest.fixture

@@ -12,15 +12,19 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
 from core import METHODS, METRICS, MODELS, Spec, explain, pipeline, score
+from core.figures.heatmap import percents
+from core.figures.style import LIGHT, coloured
 from core.pipeline import DEFAULT_METHODS
 
 MANIFEST = json.loads((Path(__file__).parents[2] / "assets" / "manifest.json").read_text())["models"]
 PLAIN = Spec(size=8, snr=0.15)
 
 
-def percent(values):
-    """A map as hovering shows it: whole percents of its largest value."""
-    return np.rint(100 * values / (np.abs(values).max() or 1.0))
+def drawn(method, values, limit=None):
+    """The pixels (h,w,3) of a map on a light page, with ``limit`` (the largest value) in full colour."""
+    limit = np.abs(values).max() if limit is None else limit
+    signed = METHODS[method].signed
+    return coloured(values, -limit if signed else 0, limit, LIGHT.signed if signed else LIGHT.magnitude)
 
 
 def small_models() -> list[dict]:
@@ -63,9 +67,8 @@ def test_every_method_shows_its_map_and_scores(app, method):
     assert not app.exception and not app.warning and not app.error
     attribution = explain(PLAIN.replace(method=method, image=2))
     panel = app.panels[method]
-    largest = np.abs(attribution.values).max()
-    np.testing.assert_allclose(panel["map"], attribution.values / largest, atol=1e-6)
-    np.testing.assert_array_equal(panel["hover"][..., -1], percent(attribution.values))
+    np.testing.assert_array_equal(panel["picture"], drawn(method, attribution.values))
+    np.testing.assert_array_equal(panel["percents"], percents(attribution.values))
     for name, value in score(attribution).values.items():
         assert app.score(method, METRICS[name].label).startswith(f"{value:.3f}")
 
@@ -166,9 +169,9 @@ def test_link_restores_every_choice(app):
     assert app.query_params == {"size": "8", "snr": "0.15"} | choices
     spec = PLAIN.replace(image=int(choices["image"]), output="probability", target="true", truth="shown", seed=3,
                          method="lime", options={"samples": 50, "sampling": "data"})
-    np.testing.assert_allclose(app.panels["lime"]["map"], explain(spec).values, rtol=1e-6)
+    np.testing.assert_array_equal(app.panels["lime"]["picture"], drawn("lime", explain(spec).values))
     assert "50 samples, 64 features" in app.panels["lime"]["text"]
-    assert app.number_input(key="lime.samples=50").value == 50
+    assert app.open("lime").number_input(key="lime.samples=50").value == 50
 
 
 def test_same_spec_gives_the_same_numbers_as_core(app):
@@ -182,10 +185,10 @@ def test_same_spec_gives_the_same_numbers_as_core(app):
 
 def test_another_seed_changes_random_methods_only(app):
     app.link(methods="lime,gradient")
-    before = {name: panel["map"] for name, panel in app.panels.items()}
+    before = {name: panel["picture"] for name, panel in app.panels.items()}
     app.number_input(key="seed").set_value(1).run()
-    assert not np.array_equal(app.panels["lime"]["map"], before["lime"])
-    np.testing.assert_array_equal(app.panels["gradient"]["map"], before["gradient"])
+    assert not np.array_equal(app.panels["lime"]["picture"], before["lime"])
+    np.testing.assert_array_equal(app.panels["gradient"]["picture"], before["gradient"])
     assert app.query_params["seed"] == "1"
 
 
@@ -322,16 +325,16 @@ def test_colour_scale_is_the_chosen_one(app, scale):
     app.link(methods="gradient,patternlocal", scale=scale)
     raw = {m: explain(PLAIN.replace(method=m)).values for m in ("gradient", "patternlocal")}
     for method, values in raw.items():
-        divisor = np.abs(values).max() if scale == "panel" else 1
-        np.testing.assert_allclose(app.panels[method]["map"], values / divisor, rtol=1e-5, atol=1e-7)
+        limit = max(np.abs(v).max() for v in raw.values()) if scale == "shared" else None
+        np.testing.assert_array_equal(app.panels[method]["picture"], drawn(method, values, limit))
     assert ("Nearly blank" in app.panels["patternlocal"]["text"]) == (scale == "shared")
 
 
 def test_outline_can_be_switched_off(app):
     app.link(methods="gradient")
-    assert app.panels["gradient"]["traces"] == 2
+    assert len(app.panels["gradient"]["lines"]) == 1
     app.toggle(key="outline").set_value(False).run()
-    assert app.panels["gradient"]["traces"] == 1
+    assert not app.panels["gradient"]["lines"]
     assert app.query_params["outline"] == "False"
 
 
@@ -345,9 +348,9 @@ def test_pixel_inspection_lists_each_map_s_value(app):
         row = table.loc[METHODS[method].label]
         assert row["Value"] == values[6, 5]
         assert math.isclose(row.iloc[1], 1000 * abs(values[6, 5]) / np.abs(values).sum())
-    assert app.panels["gradient"]["traces"] == 3, "the pixel is marked in the panels"
+    assert len(app.panels["gradient"]["lines"]) == 2, "the pixel is marked in the panels"
     app.number_input(key="row").set_value(None).run()
-    assert not app.dataframe and app.panels["gradient"]["traces"] == 2
+    assert not app.dataframe and len(app.panels["gradient"]["lines"]) == 1
 
 
 def test_table_of_scores_can_be_switched_on_and_off(app):
@@ -365,27 +368,27 @@ def test_table_of_scores_can_be_switched_on_and_off(app):
 
 
 def test_options_count_after_apply_and_go_back_to_defaults(app):
-    app.link(methods="lime")
-    before = app.panels["lime"]["map"]
+    app.link(methods="lime").open("lime")
+    before = app.panels["lime"]["picture"]
     app.number_input(key="lime.samples=1000").set_value(50)
     app.press("Apply")
     assert app.query_params["lime.samples"] == "50"
-    np.testing.assert_array_equal(app.panels["lime"]["hover"][..., -1], percent(
+    np.testing.assert_array_equal(app.panels["lime"]["percents"], percents(
         explain(PLAIN.replace(method="lime", options={"samples": 50})).values))
     app.press("Defaults")
     assert "lime.samples" not in app.query_params
-    np.testing.assert_array_equal(app.panels["lime"]["map"], before)
+    np.testing.assert_array_equal(app.panels["lime"]["picture"], before)
     assert app.number_input(key="lime.samples=1000").value == 1000
 
 
 @pytest.mark.parametrize("method", [m for m, entry in METHODS.items() if entry.options])
 def test_option_forms_start_at_the_defaults_and_applying_them_changes_nothing(app, method):
-    app.link(methods=method)
-    address, before = app.query_params, app.panels[method]["map"]
+    app.link(methods=method).open(method)
+    address, before = app.query_params, app.panels[method]["picture"]
     app.press("Apply")
     assert not app.exception
     assert app.query_params == address
-    np.testing.assert_array_equal(app.panels[method]["map"], before)
+    np.testing.assert_array_equal(app.panels[method]["picture"], before)
 
 
 def test_downloads_are_offered_only_with_maps(app):

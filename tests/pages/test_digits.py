@@ -11,8 +11,7 @@ DIGITS = {"dataset": "mnist", "size": 64, "snr": 0.05}
 def test_digits_are_compared_without_scores_and_with_their_names(app):
     app.link(dataset="fashion-mnist", methods="gradient,openapi", size=64, snr=0.05)
     assert not app.exception and not app.error and not app.warning
-    charts = [element.key for element in app.get("plotly_chart")]
-    assert charts == ["chart.of-input", "chart.gradient", "chart.openapi"]
+    assert list(app.panels) == ["gradient", "openapi"]
     text = " ".join(block.body for block in app.get("html"))
     assert "Label boot, predicted boot" in text and "EMD" not in text and "Nobody knows which pixels" in text
     assert app.query_params["model"] == "PLNN" and "scenario" not in app.query_params

@@ -18,7 +18,8 @@ def test_every_view_shows_its_charts(page, view):
     app = page(region_view=view)
     assert not app.exception and not app.error
     assert app.title[0].value == "Linear regions"
-    assert len(app.get("plotly_chart")) == dict(zip(VIEWS, (4, 4, 1, 1, 1, 1, 4), strict=True))[view]
+    maps, charts = dict(zip(VIEWS, ((4, 0), (4, 0), (0, 1), (0, 1), (0, 1), (0, 1), (4, 0)), strict=True))[view]
+    assert len(app.get("bidi_component")) == maps and len(app.get("plotly_chart")) == charts
 
 
 def test_an_exact_answer_is_called_exact(page):
@@ -54,6 +55,6 @@ def test_digits_have_regions_too(page, view):
 
 def test_images_of_one_leaf_and_none_in_a_network(page):
     choices = {"dataset": "mnist", "region_view": "same region", "partner": "a test image in the same region"}
-    assert len(page(**choices, model="LMT").get("plotly_chart")) == 4
+    assert len(page(**choices, model="LMT").get("bidi_component")) == 4
     app = page(**choices, model="PLNN")
     assert not app.exception and "No other of the 1,000 test images" in app.info[0].value

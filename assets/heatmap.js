@@ -1,0 +1,61 @@
+// Shows one map, and reads it: the pixel under the pointer is marked in all maps of its size on the page, and each
+// tells its own value there. A click gives the pixel to whoever asked for it.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export default function heatmap({ parentElement, data, setTriggerValue }) {
+  const box = parentElement.querySelector(".al-map");
+  if (!box.firstChild) {
+    box.append(document.createElement("img"), document.createElementNS(SVG, "svg"), document.createElement("output"));
+  }
+  const [picture, drawing, reading] = box.children;
+  const { rows, columns, alt, choose, words } = data;
+  box.style.aspectRatio = `${columns} / ${rows}`;
+  box.classList.toggle("al-map-choose", Boolean(choose));
+  picture.alt = alt;
+  if (picture.getAttribute("src") !== data.picture) picture.src = data.picture;
+
+  drawing.setAttribute("viewBox", `0 0 ${columns} ${rows}`);
+  drawing.setAttribute("aria-hidden", "true");
+  reading.setAttribute("aria-hidden", "true"); // the same numbers are there by keyboard
+  const pointed = document.createElementNS(SVG, "rect");
+  pointed.setAttribute("width", 1);
+  pointed.setAttribute("height", 1);
+  drawing.replaceChildren(...data.lines.map(line), pointed);
+
+  const percents = Int8Array.from(atob(data.percents), c => c.charCodeAt(0));
+  box.point = (at, here) => {
+    box.classList.toggle("al-map-read", at !== null);
+    if (at === null) return;
+    const [row, column] = at, percent = percents[row * columns + column];
+    pointed.setAttribute("x", column);
+    pointed.setAttribute("y", row);
+    const value = words[percent] ?? `${percent > 0 ? "+" : ""}${percent} %`;
+    reading.textContent = here ? `row ${row}, column ${column}: ${value}` : value;
+    reading.classList.toggle("al-map-low", row < rows / 2);
+  };
+  box.pixels = `${rows}x${columns}`;
+  box.onpointermove = box.onpointerdown = event => everywhere(box, pixel(box, event, data));
+  box.onpointerleave = () => everywhere(box, null);
+  box.onclick = event => choose && setTriggerValue("pixel", pixel(box, event, data));
+}
+
+function line({ path, colour, width }) {
+  const element = document.createElementNS(SVG, "path");
+  for (const [name, value] of Object.entries({ d: path, stroke: colour, "stroke-width": width })) {
+    element.setAttribute(name, value);
+  }
+  return element;
+}
+
+function pixel(box, event, { rows, columns }) {
+  const edges = box.getBoundingClientRect();
+  const place = (at, low, size, count) => Math.min(count - 1, Math.max(0, Math.floor((at - low) / size * count)));
+  return [place(event.clientY, edges.top, edges.height, rows), place(event.clientX, edges.left, edges.width, columns)];
+}
+
+function everywhere(box, at) {
+  for (const other of document.querySelectorAll(".al-map")) {
+    if (other.pixels === box.pixels) other.point(at, other === box);
+  }
+}
