@@ -37,7 +37,7 @@ def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
         for label, (ending, mime, build) in files.items():
             st.download_button(label, build, f"{name}.{ending}", mime, on_click="ignore", key=f"download.{ending}",
                                icon=":material/download:")
-        share.popover(*share.of_maps([r.attribution.spec for r in done]))
+        share.popover(lambda: share.of_maps([r.attribution.spec for r in done]))
     st.page_link(ROOT / "pages" / "figure.py", label="Open in the Figure studio", icon=":material/frame_inspect:")
 
 

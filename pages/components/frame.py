@@ -13,9 +13,6 @@ from streamlit.runtime.pages_manager import PagesManager
 
 ROOT = Path(__file__).parents[2]
 
-NOTHING = {"data": [{"type": "scatter", "x": [0], "y": [0], "visible": False}],
-           "layout": {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-                      "xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 STYLE = """<style>
 .block-container {padding: 3.4rem 2rem 3rem;}
 h1 {font-size: 1.6rem !important; padding: 0 0 .2rem !important;}
@@ -72,15 +69,12 @@ def _settle() -> None:
 
 @contextlib.contextmanager
 def opening() -> Iterator[None]:
-    """Around a page's imports: on a server's first page they take seconds, in which the reader's browser
-    is told what is happening and, by an empty chart, has something to do: fetching plotly's program."""
+    """Around a page's imports: on a server's first page they take seconds, in which the reader is told so."""
     if "torch" in sys.modules:
         yield
         return
     place = st.empty()
-    with place.container():
-        st.caption("Starting: loading PyTorch …")
-        st.plotly_chart(NOTHING, height=60, theme=None, config={"displayModeBar": False}, alt="Loading")
+    place.caption("Starting: loading PyTorch …")
     yield
     place.empty()
 

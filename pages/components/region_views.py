@@ -31,7 +31,7 @@ def page(spec: Spec) -> None:
     """The chosen view of one image."""
     views = _decision, _consistency, _map, _line, _errors, _removals, _innocent
     dict(zip(readers.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
-    share.popover(*share.of_maps([choices.of_method(spec, "openapi")]))
+    share.popover(lambda: share.of_maps([choices.of_method(spec, "openapi")]))
 
 
 def _sentence(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -12,9 +12,14 @@ from core.types import Spec
 from pages.components import choices
 
 
-def popover(command: str, python: str) -> None:
-    """A button that opens link, command and Python, each with a button to copy it."""
-    with st.popover("Share", icon=":material/link:"):
+@st.fragment
+def popover(written: Callable[[], tuple[str, str]]) -> None:
+    """A button that opens link, command and Python, each with a button to copy it; written when it is opened."""
+    place = st.popover("Share", icon=":material/link:", key="share", on_change="rerun")
+    if not place.open:
+        return
+    command, python = written()
+    with place:
         st.markdown("**Link** to this screen")
         st.code(link(), language=None, wrap_lines=True)
         st.markdown("**Command** for the same without a browser")

@@ -271,7 +271,7 @@ def _files(figure: FigureSpec, ending: str) -> None:
             st.download_button(label, build, f"{name}.{kind}", paper.MIME.get(kind, "application/octet-stream"),
                                on_click="ignore", key=f"download.{kind}.{ending}", icon=":material/download:",
                                type="primary" if i == 0 else "secondary")
-        share.popover(f"python -m core figure {name}.json --to {name}.{ending}", _python(figure, ending))
+        share.popover(lambda: (f"python -m core figure {name}.json --to {name}.{ending}", _python(figure, ending)))
 
 
 def _python(figure: FigureSpec, ending: str) -> str:

@@ -150,8 +150,9 @@ def wait(page: Page, metric: str, other_than: list[str] | None = None) -> float:
     return page.wait_for_function(f"""([metric, old]) => {{
         const error = document.querySelector('[data-testid=stException]');
         if (error) throw new Error(error.innerText);
+        if (!({SETTLED} && {DRAWN})) return false;
         const now = {TEXTS}, number = text => (text.split('\\n').find(line => line.startsWith(metric)) ?? text);
-        const done = now.length && {SETTLED} && {DRAWN} && now.every(text => !number(text).includes('…'))
+        const done = now.length && now.every(text => !number(text).includes('…'))
             && now.every(text => text.includes(metric) || text.includes('Does not apply'))
             && (!old || now.some((text, i) => number(text) !== number(old[i] ?? '')));
         return done && [(performance.now() - window.clicked) / 1000] }}""",

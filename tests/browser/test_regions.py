@@ -55,6 +55,8 @@ def test_phone_needs_no_horizontal_scrolling(regions):
 def test_every_chart_has_a_text_alternative(regions):
     for view, charts in (("decision features", 4), ("along a line", 1), ("other ways", 1)):
         screen = regions(f"{SMALL}&region_view={view}", charts=charts)
-        labels = screen.page.evaluate("""() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')].map(chart =>
-            (chart.closest('[aria-label]') ?? chart.querySelector('[aria-label]'))?.getAttribute('aria-label') ?? '')""")
+        labels = screen.page.evaluate("""() => [
+            ...[...document.querySelectorAll('[data-testid=stPlotlyChart]')].map(chart =>
+                (chart.closest('[aria-label]') ?? chart.querySelector('[aria-label]'))?.getAttribute('aria-label')),
+            ...[...document.querySelectorAll('.al-map img')].map(image => image.alt)].map(label => label ?? '')""")
         assert len(labels) == charts and all(len(label) > 10 for label in labels), labels

@@ -72,9 +72,9 @@ class App(AppTest):
                 panel["text"] += html.unescape(re.sub(r"<[^>]+>", "\n", element.value)) + "\n"
         return {name: panel for name, panel in found.items() if name not in ("of-input", "of-truth")}
 
-    def open(self, method: str) -> App:
-        """Opens a method's options."""
-        self.session_state[f"{method}.popover"] = True
+    def open(self, popover: str) -> App:
+        """Opens a popover that is built only then: ``share``, or ``lime.popover`` for a method's options."""
+        self.session_state[popover] = True
         return self.run()
 
     def score(self, method: str, metric: str) -> str:

@@ -171,7 +171,7 @@ def test_link_restores_every_choice(app):
                          method="lime", options={"samples": 50, "sampling": "data"})
     np.testing.assert_array_equal(app.panels["lime"]["picture"], drawn("lime", explain(spec).values))
     assert "50 samples, 64 features" in app.panels["lime"]["text"]
-    assert app.open("lime").number_input(key="lime.samples=50").value == 50
+    assert app.open("lime.popover").number_input(key="lime.samples=50").value == 50
 
 
 def test_same_spec_gives_the_same_numbers_as_core(app):
@@ -368,7 +368,7 @@ def test_table_of_scores_can_be_switched_on_and_off(app):
 
 
 def test_options_count_after_apply_and_go_back_to_defaults(app):
-    app.link(methods="lime").open("lime")
+    app.link(methods="lime").open("lime.popover")
     before = app.panels["lime"]["picture"]
     app.number_input(key="lime.samples=1000").set_value(50)
     app.press("Apply")
@@ -383,7 +383,7 @@ def test_options_count_after_apply_and_go_back_to_defaults(app):
 
 @pytest.mark.parametrize("method", [m for m, entry in METHODS.items() if entry.options])
 def test_option_forms_start_at_the_defaults_and_applying_them_changes_nothing(app, method):
-    app.link(methods=method).open(method)
+    app.link(methods=method).open(f"{method}.popover")
     address, before = app.query_params, app.panels[method]["picture"]
     app.press("Apply")
     assert not app.exception

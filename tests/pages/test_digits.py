@@ -37,7 +37,7 @@ def test_a_link_with_a_model_for_other_data_says_so(app):
 
 def test_the_shared_command_and_python_mean_the_same_digits(app, python, capsys):
     app.link(**DIGITS, image=3, methods="gradient")
-    _, command, code = (c.value for c in app.main.code[:3])
+    _, command, code = (c.value for c in app.open("share").main.code[:3])
     assert "--scenario" not in command and "scenario" not in code
     assert main([*command.removeprefix("python -m core ").split(), "--json"]) == 0
     spec = Spec.from_dict(json.loads(capsys.readouterr().out)["spec"])

@@ -363,7 +363,7 @@ def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, c
     from core.__main__ import main
 
     app.link(methods="lime", image=3, **{"lime.samples": 50})
-    link, command, code = (c.value for c in app.main.code[:3])
+    link, command, code = (c.value for c in app.open("share").main.code[:3])
     assert link.endswith("?" + urlencode({"size": 8, "snr": 0.15, "image": 3, "methods": "lime", "lime.samples": 50}))
     expected = score(explain(PLAIN.replace(method="lime", image=3, options={"samples": 50})))
     assert main([*command.removeprefix("python -m core ").split(), "--json"]) == 0
@@ -374,7 +374,7 @@ def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, c
 
 def test_the_studio_s_python_draws_the_same_file(open_studio, python, tmp_path):
     app = open_studio(file="png", columns="image;gradient", outline=False)
-    code = next(c.value for c in app.code if "studio.restore" in c.value)
+    code = next(c.value for c in app.open("share").code if "studio.restore" in c.value)
     root = str(Path(choices.__file__).parents[2])
     run = python("-c", f"import os, sys\nos.chdir({str(tmp_path)!r})\nsys.path.insert(0, {root!r})\n{code}")
     assert run.returncode == 0, run.stderr
