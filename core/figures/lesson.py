@@ -1,4 +1,4 @@
-"""The lesson's charts, in plotly: one size for the desk, a larger one for the back of a room.
+"""The lesson's charts, in plotly, and its clouds: one size for the desk, a larger one for the back of a room.
 
 Classes differ by symbol, lines by dash, bars by hatching, as well as by colour.
 """
@@ -15,6 +15,7 @@ from core.figures.style import Theme, coloured
 
 SYMBOLS = (("circle", "●", "disc"), ("x-thin-open", "×", "cross"))  # of the two classes: legend, label, picture
 X1, X2 = "x<sub>1</sub>", "x<sub>2</sub>"
+SPAN = 4.5  # a cloud's axes reach so far from zero
 DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 
 
@@ -102,20 +103,17 @@ def bars(values: Mapping[str, np.ndarray], names: Sequence[str], theme: Theme, *
     return figure.update_yaxes(autorange="reversed", zeroline=False)
 
 
-def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, size: int,
-          span: float = 4.5) -> go.Figure:
-    """Points (n,2) coloured by share (n,) from 0 to limit, the largest on top; points without one are rings."""
+def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, span: float = SPAN) -> bytes:
+    """Points (n,2) coloured by share (n,) from 0 to limit, the largest on top; points without one are rings.
+
+    A PNG file that covers -span to span both ways: several pictures follow a slider faster than charts do.
+    """
     known, order = ~np.isnan(share), np.argsort(share)
     order = order[known[order]]
     grey = np.full(((~known).sum(), 3), 128, np.uint8)
     layers = [(points[~known], grey, "ring"),
               (points[order], coloured(share[order], 0.0, limit, shades(theme)), "disc")]
-    content = layout(theme, size - 1, X1, X2)
-    content["margin"] = {"l": 3 * size, "r": 4, "t": 4, "b": 3 * size}
-    for axis in ("xaxis", "yaxis"):
-        content[axis] |= {"tickvals": [-4, 0, 4]}
-    hidden = {"x": [0], "y": [0], "mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip"}  # draws the axes
-    return go.Figure(go.Scatter(hidden), content | _picture(layers, ((-span, span), (-span, span)), content))
+    return tiny.dots(layers, ((-span, span), (-span, span)))
 
 
 def _picture(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,8 @@ POINTS = 2500
 SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
 CURVE = np.geomspace(0.05, 20, 40)
 SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-ROWS = 100  # centres whose neighbourhoods are in memory at a time
-FAINT = -300.0  # exponent of a weight that counts for nothing: smaller ones are no normal numbers, and slow
+ROWS = 50  # centres whose neighbourhoods are in memory at a time: they fit a processor's cache
+FAINT = -80.0  # exponent of a weight that counts for nothing: smaller ones are no normal numbers, and slow
 FLAT = 1e-12  # a slope below it is a gradient of rounding
 LIME = {"sampling": "gaussian", "samples": 400}  # of the registered method, with its other options at their defaults
 
@@ -70,8 +71,10 @@ def _points(sigma_d: float, samples: int = POINTS) -> tuple[np.ndarray, np.ndarr
 def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
     """How much importance four methods give to the suppressor x3 of the classifier ``tanh(f/tau)``."""
     x, y = _points(sigma_d)
-    pattern_shares, worth = _pattern_shares(sigma_d, bandwidth)
-    share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": _lime_shares(sigma_d, tau),
+    with ThreadPoolExecutor(1) as beside:  # numpy lets go of Python in the two that take long
+        lime_shares = beside.submit(_lime_shares, sigma_d, tau)
+        pattern_shares, worth = _pattern_shares(sigma_d, bandwidth)
+    share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": lime_shares.result(),
              "kernelshap": _shapley_shares(sigma_d, tau), "patternlocal": pattern_shares}
     correlation = float(np.corrcoef(x[:, 2], y)[0, 1]) if sigma_d else 0.0
     return Xor(x, y, share, toy.third_share(toy.xor_pattern(x, sigma_d, bandwidth)), worth, correlation,
@@ -112,21 +115,22 @@ def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
     """
     upper = np.triu_indices(3)
     moments = np.column_stack([np.ones(len(data)), data, data[:, upper[0]] * data[:, upper[1]]])
-    far = np.square(data).sum(1)
-    found, worth = [], []
+    # -|x - c|^2 / 2 as one product; weights in single precision are another kernel by 1e-7, all sums are double.
+    x, c = data / bandwidth, centers / bandwidth
+    x = np.column_stack([x, np.ones(len(x)), np.square(x).sum(1) / -2]).T
+    c = np.column_stack([c, np.square(c).sum(1) / -2, np.ones(len(c))])
+    sums, squares = np.empty((len(centers), moments.shape[1])), np.empty(len(centers))
     for first in range(0, len(centers), ROWS):
-        center, w = centers[first:first + ROWS], weights[first:first + ROWS]
-        square = far + np.square(center).sum(1)[:, None] - 2 * center @ data.T
-        p = np.exp(np.maximum(square / (-2 * bandwidth**2), FAINT))
-        total, mean, second = np.split(p @ moments, [1, 4], axis=1)
-        mean, second = mean / total, second / total
-        covariance = np.zeros((len(center), 3, 3))
-        covariance[:, *upper] = covariance[:, *upper[::-1]] = second - mean[:, upper[0]] * mean[:, upper[1]]
-        counts = total[:, 0]**2 / np.einsum("ij,ij->i", p, p)
-        alone = counts < 1 + FLAT
-        found.append(np.where(alone[:, None], np.nan, np.einsum("ijk,ik->ij", covariance, w)))
-        worth.append(counts)
-    return np.concatenate(found), float(np.concatenate(worth).mean())
+        rows = slice(first, first + ROWS)
+        p = np.exp(np.maximum(c[rows] @ x, FAINT).astype(np.float32)).astype(np.float64)
+        sums[rows], squares[rows] = p @ moments, np.einsum("ij,ij->i", p, p)
+    total, mean, second = np.split(sums, [1, 4], axis=1)
+    mean, second = mean / total, second / total
+    covariance = np.zeros((len(centers), 3, 3))
+    covariance[:, *upper] = covariance[:, *upper[::-1]] = second - mean[:, upper[0]] * mean[:, upper[1]]
+    counts = total[:, 0]**2 / squares
+    found = np.einsum("ijk,ik->ij", covariance, weights)
+    return np.where(counts[:, None] < 1 + FLAT, np.nan, found), float(counts.mean())
 
 
 @functools.lru_cache(maxsize=64)
@@ -151,8 +155,8 @@ def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     gram = rows.T @ rows
     solved = np.linalg.solve(gram + options["ridge"] * np.trace(gram) / 3 * np.eye(3), rows.T)
     found = []
-    for part in np.array_split(data.astype(np.float64), max(1, len(x) // 500)):
-        f = toy.xor_output((part[:, None] + z).reshape(-1, 3), tau).reshape(len(part), -1)
+    for part in np.array_split(data, max(1, len(x) // 500)):
+        f = toy.xor_output((part[:, None] + z).reshape(-1, 3), tau).reshape(len(part), -1).astype(np.float64)
         found.append((np.sqrt(p) * (f - (f @ p)[:, None])) @ solved.T)
     return np.concatenate(found)
 

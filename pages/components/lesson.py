@@ -24,6 +24,17 @@ STYLE = """<style>
              font-variant-numeric: tabular-nums; display: grid; grid-template-columns: auto auto; gap: .15rem .8rem;}
 .al-numbers dt {opacity: .8;}
 .al-numbers dd {margin: 0; font-weight: 600;}
+.al-cloud {display: grid; grid-template: auto auto 1.1rem auto / 1.1rem 1.3rem 1fr; margin: 0; max-width: 100%;
+           font-size: .78rem; line-height: 1.1;}
+.al-cloud figcaption {grid-column: 1 / -1; font-weight: 600; font-size: 1rem; line-height: 1.75; white-space: nowrap;}
+.al-cloud b {font-weight: 400; place-self: center;}
+.al-cloud i {position: relative; font-style: normal;}
+.al-cloud i + img + i {grid-column: 3;}
+.al-cloud b:last-child {grid-column: 3;}
+.al-cloud span {position: absolute; right: .25rem; transform: translateY(50%);}
+.al-cloud i + img + i span {right: auto; top: .15rem; transform: translateX(-50%);}
+.al-cloud img {--axis: transparent calc(50% - .5px), rgba(128,128,128,.35) 0 calc(50% + .5px), transparent 0;
+               width: 100%; background: linear-gradient(90deg, var(--axis)), linear-gradient(var(--axis));}
 .al-tiny {margin: 0; font-size: .8rem; line-height: 1.3; font-variant-numeric: tabular-nums;}
 .al-tiny figcaption {font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
 .al-tiny img {display: block; border: 1px solid rgba(128,128,128,.35);}
@@ -39,7 +50,7 @@ STYLE = """<style>
   [data-testid="stColumn"] {min-width: 0 !important;}
   .st-key-clouds, .st-key-clouds > div {display: flex !important; flex-flow: row wrap !important;}
   .js-plotly-plot text {fill: #000 !important;}
-  figure, .js-plotly-plot, dl {break-inside: avoid;}
+  figure, .js-plotly-plot, .al-cloud, dl {break-inside: avoid;}
   * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}
 }
 </style>"""

@@ -12,12 +12,14 @@ import numpy as np
 import streamlit as st
 
 from core import lessons
+from core.figures import lesson as figures
 from core.figures import tiny
 from core.figures.style import Theme
 from core.types import Attribution
 
 LABELS = {"sigma_d": "σ_d: distraction", "x2_weight": "v: weight of x₂", "tau": "τ: softness",
           "bandwidth": "b: reach", "lesson_image": "Test image", "correlation": "Correlated means more than"}
+MOST = 0.5  # x3's largest possible share of the gradient: |w3| = |w1 - w2| is at most |w1| + |w2|
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,17 @@ def slide(*names: str) -> None:
 
 def chart(figure: Any, key: str, alt: str, height: int) -> None:
     st.plotly_chart(figure, key=key, alt=alt, theme=None, height=height, config={"displayModeBar": False})
+
+
+def cloud(points: np.ndarray, share: np.ndarray, step: Step, title: str, edge: int, alt: str) -> None:
+    """Points (n,d) by x1 and x2, coloured by their share (n,) of x3, with axes; ``edge`` pixels wide."""
+    ticks = [(f"{value}".replace("-", "−"), f"{50 + 50 * value / figures.SPAN:.1f}%") for value in (-4, 0, 4)]
+    across = "".join(f"<span style='left:{at}'>{text}</span>" for text, at in ticks)
+    up = "".join(f"<span style='bottom:{at}'>{text}</span>" for text, at in ticks)
+    source = tiny.address(figures.cloud(points[:, :2], share, MOST, step.theme))
+    st.html(f"<figure class='al-cloud' style='width:{edge}px'><figcaption>{escape(title)}</figcaption><b>x₂</b>"
+            f"<i>{up}</i><img src='{source}' alt='{escape(alt, quote=True)}'><i>{across}</i><b>x₁</b></figure>",
+            width="content")
 
 
 def numbers(rows: Sequence[tuple[str, str]]) -> None:

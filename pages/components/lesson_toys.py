@@ -9,9 +9,8 @@ from core import lessons
 from core.figures import lesson as figures
 from core.figures.lesson import X1, X2
 from core.registry import METHODS
-from pages.components.lesson_parts import Step, ask, chart, notes, numbers, slide
+from pages.components.lesson_parts import MOST, Step, ask, chart, cloud, notes, numbers, slide
 
-MOST = 0.5  # x3's largest possible share of the gradient: |w3| = |w1 - w2| is at most |w1| + |w2|
 SIGNS = ("s < 0", "s > 0")
 
 
@@ -130,10 +129,9 @@ def _clouds(found: lessons.Xor, step: Step) -> None:
         for method, share in found.share.items():
             mean, empty, label = found.mean[method], found.empty[method], METHODS[method].label
             text = "undefined" if np.isnan(mean) else f"{mean:.3f}"
-            with st.container(width=int(step.height * 0.62), gap=None, key=f"cloud.{method}"):
-                st.html(f"<div class='al-title'>{label}: mean |x₃| {text}{f' ({empty:,} empty)' * (empty > 0)}</div>")
-                chart(figures.cloud(found.x[:, :2], share, MOST, step.theme, size=step.size), f"xor.{method}",
-                      f"{label} gives x3 {text} of the importance on average.", int(step.height * 0.56))
+            edge = int(step.height * 0.62)
+            cloud(found.x, share, step, f"{label}: mean |x₃| {text}{f' ({empty:,} empty)' * (empty > 0)}", edge,
+                  f"{label} gives x3 {text} of the importance on average.")
 
 
 def bandwidth(step: Step) -> None:
@@ -166,10 +164,8 @@ def bandwidth(step: Step) -> None:
                   "the closed form." if found.bandwidth < lessons.SAMPLED[1] else "")
         else:
             seen = lessons.xor(found.sigma_d, step.settings["tau"], found.bandwidth)
-            st.html("<div class='al-title'>PatternLocal, coloured by the share of x₃</div>")
-            chart(figures.cloud(seen.x[:, :2], seen.share["patternlocal"], MOST, step.theme, size=step.size),
-                  "reach.cloud", "PatternLocal's share of x3 at 2,500 points; the answer shows its mean over b.",
-                  step.height)
+            cloud(seen.x, seen.share["patternlocal"], step, "PatternLocal, coloured by the share of x₃", step.height,
+                  "PatternLocal's share of x3 at 2,500 points; the answer shows its mean over b.")
 
 
 def _vector(values: np.ndarray) -> str:

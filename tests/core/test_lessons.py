@@ -89,7 +89,7 @@ def test_patterns_from_moments_point_where_the_general_ones_do(bandwidth):
     moments = nonlinear.patterns(x, w, x[:150], bandwidth)[0]
     general = local_patterns(w, x, x[:150], bandwidth=bandwidth)
     np.testing.assert_allclose(moments / np.abs(moments).sum(1, keepdims=True),
-                               general / np.abs(general).sum(1, keepdims=True), atol=1e-9)
+                               general / np.abs(general).sum(1, keepdims=True), atol=1e-7)
 
 
 @pytest.mark.parametrize("sigma_d, bandwidth", [(1.0, 0.5), (0.4, 2.0), (2.0, 10.0)])

@@ -11,8 +11,9 @@ import pytest
 from core import lessons
 from pages.components.readers import FAMILIES
 
-CHARTS = {"idea": (1, 1), "two variables": (1, 2), "weight to pattern": (1, 2), "XOR": (1, 4), "bandwidth": (1, 1),
+CHARTS = {"idea": (1, 1), "two variables": (1, 2), "weight to pattern": (1, 2), "XOR": (1, 0), "bandwidth": (0, 1),
           "images": (0, 0)}  # before and after the answer
+CLOUDS = {"XOR": (0, 4), "bandwidth": (1, 0)}
 
 
 @pytest.fixture
@@ -48,6 +49,8 @@ def test_every_step_asks_first_and_then_shows_its_charts(lesson, step, reveal, p
     app = lesson(step=step, reveal=reveal, present=present)
     assert not app.exception and not app.error and not app.warning
     assert len(app.get("plotly_chart")) == CHARTS[step][reveal]
+    clouds = re.findall("<figure class='al-cloud'.*?alt='([^']*)'", " ".join(block.body for block in app.get("html")))
+    assert len(clouds) == CLOUDS.get(step, (0, 0))[reveal] and all(len(alt) > 20 for alt in clouds)
     assert app.button_group(key="guess") and (present or app.toggle(key="reveal").value == reveal)
     assert all(len(chart.proto.alt) > 20 for chart in app.get("plotly_chart"))
 
