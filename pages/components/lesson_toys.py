@@ -129,7 +129,7 @@ def _clouds(found: lessons.Xor, step: Step) -> None:
         for method, share in found.share.items():
             mean, empty, label = found.mean[method], found.empty[method], METHODS[method].label
             text = "undefined" if np.isnan(mean) else f"{mean:.3f}"
-            edge = int(step.height * 0.62)
+            edge = int(step.height * 0.6)
             cloud(found.x, share, step, f"{label}: mean |x₃| {text}{f' ({empty:,} empty)' * (empty > 0)}", edge,
                   f"{label} gives x3 {text} of the importance on average.")
 

@@ -57,7 +57,7 @@ def title(bandwidth):
 
 def test_a_class_guesses_sees_the_answer_and_slides_the_suppressor_back(teach):
     screen = teach("suppressors?step=XOR")
-    assert screen.page.locator(".js-plotly-plot").count() == 1
+    expect(screen.page.locator(".js-plotly-plot")).to_have_count(1)
     screen.choose("guess", "PatternLocal")
     screen.wait_for_query(guess="2")
     reveal(screen)
