@@ -113,7 +113,7 @@ def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, 
     grey = np.full(((~known).sum(), 3), 128, np.uint8)
     layers = [(points[~known], grey, "ring"),
               (points[order], coloured(share[order], 0.0, limit, shades(theme)), "disc")]
-    return tiny.dots(layers, ((-span, span), (-span, span)))
+    return tiny.dots(layers, ((-span, span), (-span, span)), width=400)
 
 
 def _picture(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],

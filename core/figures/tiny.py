@@ -56,14 +56,14 @@ def _dots(layers: tuple, span: tuple, width: int) -> bytes:
         points, colours = np.frombuffer(points).reshape(-1, 2), np.frombuffer(colours, np.uint8).reshape(-1, 3)
         column = (points[:, 0] - left) / (right - left) * width
         row = (top - points[:, 1]) / (top - bottom) * height
-        places = np.column_stack([row, column]).astype(int)[:, None] + _mark(mark)
+        places = np.column_stack([row, column]).astype(int)[:, None] + _mark(mark, width // 120)
         inside = ((places >= 0) & (places < (height, width))).all(2)
         ink = np.column_stack([colours, np.full(len(colours), 235, np.uint8)])
         canvas[*places[inside].T] = ink.repeat(inside.sum(1), axis=0)
     return png(Image.fromarray(canvas))
 
 
-def _mark(name: str, radius: int = 4) -> np.ndarray:
+def _mark(name: str, radius: int) -> np.ndarray:
     """Offsets (k,2) of the pixels of a mark."""
     row, column = np.mgrid[-radius:radius + 1, -radius:radius + 1]
     far = np.hypot(row, column)

@@ -10,7 +10,6 @@ import functools
 import itertools
 import math
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,7 @@ POINTS = 2500
 SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
 CURVE = np.geomspace(0.05, 20, 40)
 SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-ROWS = 50  # centres whose neighbourhoods are in memory at a time: they fit a processor's cache
+ROWS = 10  # centres at a time: their products fit a cache, and are too small for BLAS to use (and wait for) threads
 FAINT = -80.0  # exponent of a weight that counts for nothing: smaller ones are no normal numbers, and slow
 FLAT = 1e-12  # a slope below it is a gradient of rounding
 LIME = {"sampling": "gaussian", "samples": 400}  # of the registered method, with its other options at their defaults
@@ -71,10 +70,8 @@ def _points(sigma_d: float, samples: int = POINTS) -> tuple[np.ndarray, np.ndarr
 def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
     """How much importance four methods give to the suppressor x3 of the classifier ``tanh(f/tau)``."""
     x, y = _points(sigma_d)
-    with ThreadPoolExecutor(1) as beside:  # numpy lets go of Python in the two that take long
-        lime_shares = beside.submit(_lime_shares, sigma_d, tau)
-        pattern_shares, worth = _pattern_shares(sigma_d, bandwidth)
-    share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": lime_shares.result(),
+    pattern_shares, worth = _pattern_shares(sigma_d, bandwidth)
+    share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": _lime_shares(sigma_d, tau),
              "kernelshap": _shapley_shares(sigma_d, tau), "patternlocal": pattern_shares}
     correlation = float(np.corrcoef(x[:, 2], y)[0, 1]) if sigma_d else 0.0
     return Xor(x, y, share, toy.third_share(toy.xor_pattern(x, sigma_d, bandwidth)), worth, correlation,
@@ -155,7 +152,7 @@ def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     gram = rows.T @ rows
     solved = np.linalg.solve(gram + options["ridge"] * np.trace(gram) / 3 * np.eye(3), rows.T)
     found = []
-    for part in np.array_split(data, max(1, len(x) // 500)):
+    for part in np.array_split(data, max(1, len(x) // 100)):
         f = toy.xor_output((part[:, None] + z).reshape(-1, 3), tau).reshape(len(part), -1).astype(np.float64)
         found.append((np.sqrt(p) * (f - (f @ p)[:, None])) @ solved.T)
     return np.concatenate(found)
