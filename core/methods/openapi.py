@@ -8,6 +8,7 @@ a few random lines first and then moves one pixel at a time, so that no system o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -286,10 +287,21 @@ def openapi(context: Context, *, sampling: str = "orthogonal") -> np.ndarray:
     return exact_weights(context, sampling).reshape(context.shape)
 
 
+def answer(context: Context, sampling: str = "orthogonal",
+           progress: Callable[[int, int, str], None] | None = None) -> tuple[DecisionFeatures, float]:
+    """What OpenAPI says of the context's image, asked once whoever wants it, and the seconds that took."""
+    def ask() -> tuple[DecisionFeatures, float]:
+        start = time.perf_counter()
+        found = decision_features(context.predict_proba, context.image.ravel(), context.target, sampling=sampling,
+                                  seed=context.seed, progress=progress)
+        return found, time.perf_counter() - start
+
+    return context.shared.once(("openapi", sampling, context.seed), ask)
+
+
 def exact_weights(context: Context, sampling: str = "orthogonal") -> np.ndarray:
     """D_c ``(d,)`` of the context's target; NotApplicable with the reason when there is no exact answer."""
-    found = context.shared.once(("openapi", sampling, context.seed), lambda: decision_features(
-        context.predict_proba, context.image.ravel(), context.target, sampling=sampling, seed=context.seed))
+    found, _ = answer(context, sampling)
     if not found.exact:
         raise NotApplicable(f"No exact answer: {found.reason}.")
     context.facts |= {"radius": found.radius, "rounds": found.rounds, "queries": found.queries}

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import nn
 
-BATCH = 64  # images in one forward pass: what lies between layers stays in the cache (CNN: 3 times faster than 1024)
+BATCH = 256  # images in one forward pass
+CONVOLVED = 16  # the same of a network whose layers are larger than its images: what lies between stays in the cache
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,14 @@ class Model:
         """The same network in float64: what OpenAPI and probabilities need."""
         return freeze(copy.deepcopy(self.module).double())
 
+    @cached_property
+    def batch(self) -> int:
+        return CONVOLVED if any(isinstance(layer, nn.Conv2d) for layer in self.module.modules()) else BATCH
+
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""
-        parts = (torch.from_numpy(np.array(x[i:i + BATCH], dtype=np.float64)) for i in range(0, len(x), BATCH))
+        size = self.batch
+        parts = (torch.from_numpy(np.array(x[i:i + size], dtype=np.float64)) for i in range(0, len(x), size))
         with torch.no_grad():
             return torch.cat([self.double(part).softmax(1) for part in parts]).numpy()
 

@@ -7,12 +7,12 @@ explanation is the same for all its inputs; where a border is crossed it jumps.
 from core.methods import openapi
 from core.regions.common import Progress, nearest
 from core.regions.consistency import PARTNERS, Agreement, agreements, first_border, partner
-from core.regions.exact import DISTANCES, Decision, decision, errors
+from core.regions.exact import DISTANCES, Decision, Error, decision, errors
 from core.regions.removal import removals
 from core.regions.views import ALONG, FEW, half_width, line, region_map, tested
 
 SAMPLINGS = tuple(openapi.SAMPLINGS)
 
-__all__ = ["ALONG", "DISTANCES", "FEW", "PARTNERS", "SAMPLINGS", "Agreement", "Decision", "Progress", "agreements",
-           "decision", "errors", "first_border", "half_width", "line", "nearest", "partner", "region_map", "removals",
-           "tested"]
+__all__ = ["ALONG", "DISTANCES", "FEW", "PARTNERS", "SAMPLINGS", "Agreement", "Decision", "Error", "Progress",
+           "agreements", "decision", "errors", "first_border", "half_width", "line", "nearest", "partner",
+           "region_map", "removals", "tested"]

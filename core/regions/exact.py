@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from core import pipeline
 from core.methods import numeric
-from core.methods.openapi import DecisionFeatures, decision_features
+from core.methods.openapi import DecisionFeatures, answer
 from core.metrics.regions import relative_l1
 from core.models import white_box
 from core.regions.common import Progress, remembered
@@ -17,6 +17,7 @@ from core.types import NotApplicable, Spec
 
 DISTANCES = (1e-2, 1e-4, 1e-8)  # as in the paper
 LARGE = 800  # pixels up to which regressions on 2 (d + 1) points are quick
+SOME = 512  # pixels at which ZOO is looked at beyond
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,7 @@ class Decision:
 def decision(spec: Spec, sampling: str = "orthogonal", *, progress: Progress | None = None) -> Decision:
     """OpenAPI on the Spec's image, compared with the network's own weights."""
     context = pipeline.context(spec)
-    start = time.perf_counter()
-    found = decision_features(context.predict_proba, context.image.ravel(), context.target, sampling=sampling,
-                              seed=spec.seed, progress=progress)
-    seconds = time.perf_counter() - start
+    found, seconds = answer(context, sampling, progress)
     truth = white_box.decision_weights(context.network.double, context.image[None], context.target)[0][0]
     error = relative_l1(found.weights, truth.ravel())
     probability = float(context.predict_proba(context.image[None])[0, context.target])
@@ -64,29 +62,41 @@ class Error:
     reason: str = ""
 
 
-@remembered
-def errors(spec: Spec, *, progress: Progress | None = None) -> list[Error]:
-    """How far OpenAPI and the ways that need a distance h are from the network's own weights.
+def errors(spec: Spec, *, progress: Progress | None = None) -> Iterator[Error]:
+    """How far OpenAPI and the ways that need a distance h are from the network's own weights, the quick ones first.
 
-    Regressions solve for all pixels twice over; they are left out beyond LARGE pixels.
+    Beyond LARGE pixels ZOO, whose pixels do not depend on each other, is asked about SOME random ones, and
+    regressions, which solve for all pixels twice over, are left out.
     """
-    context = pipeline.context(spec)
-    truth = white_box.decision_weights(context.network.double, context.image[None], context.target)[0][0]
-    ways = [way for name, way in numeric.WAYS.items() if context.image.size <= LARGE or name in ("naive", "zoo")]
-    d = decision(spec)
-    found = [Error("OpenAPI", float("nan"), d.error, d.found.reason)]
-    h, done = np.array(DISTANCES), 0
-    for way in ways:
-        points, ratios = way.points(context.image.size, np.random.default_rng(spec.seed)), []
-        try:
-            for one in h:
-                if progress:
-                    progress(done, len(ways) * len(h), f"{way.label}, h = {one:g}")
-                ratios.append(numeric.ask(context, points, one))
-                done += 1
-            weights = numeric.weights(way, points, np.column_stack(ratios), h)
-        except NotApplicable as reason:
-            found += [Error(way.label, float(one), float("nan"), str(reason)) for one in h]
-        else:
-            found += [Error(way.label, float(one), relative_l1(w, truth.ravel())) for one, w in zip(h, weights.T)]
-    return found
+    d = decision(spec, progress=progress)
+    yield Error("OpenAPI", float("nan"), d.error, d.found.reason)
+    for name in ("zoo", "naive") if d.image.size > LARGE else ("zoo", "linear", "ridge", "naive"):
+        yield from _errors(spec, name, progress=progress)
+
+
+@remembered
+def _errors(spec: Spec, name: str, *, progress: Progress | None = None) -> list[Error]:
+    """Those of one way at all distances."""
+    context, way, truth = pipeline.context(spec), numeric.WAYS[name], decision(spec).truth.ravel()
+    rng, label, h, ratios = np.random.default_rng(spec.seed), way.label, np.array(DISTANCES), []
+    if name == "zoo" and truth.size > LARGE:
+        seen = np.sort(rng.choice(truth.size, SOME, replace=False))
+        truth, points, label = truth[seen], _steps(seen, truth.size), f"{label}, {SOME} pixels"
+    else:
+        points = way.points(truth.size, rng)
+    try:
+        for done, one in enumerate(h):
+            if progress:
+                progress(done, len(h), f"{label}, h = {one:g}")
+            ratios.append(numeric.ask(context, points, one))
+        weights = numeric.weights(way, points, np.column_stack(ratios), h)
+    except NotApplicable as reason:
+        return [Error(label, float(one), float("nan"), str(reason)) for one in h]
+    return [Error(label, float(one), relative_l1(w, truth)) for one, w in zip(h, weights.T)]
+
+
+def _steps(pixels: np.ndarray, size: int) -> np.ndarray:
+    """A step up, then one down, at each of these pixels ``(2 k,size)``."""
+    up = np.zeros((len(pixels), size))
+    up[np.arange(len(pixels)), pixels] = 1
+    return np.concatenate([up, -up])

@@ -65,16 +65,16 @@ def region_map(spec: Spec, half_width: float, points: int = 41, *, progress: Pro
     other = order[predicted[order] != predicted[order[0]]]
     across, up = _plane(here, images[order[0]], images[other[0] if len(other) else order[1]])
     start = white_box.decision_weights(context.network.double, here[None], context.target)[0].ravel()
-    at, switches, agreement, margins = np.linspace(-half_width, half_width, points), [], [], []
+    at, rows, agreement, margins = np.linspace(-half_width, half_width, points), [], [], []
     for done, height in enumerate(at):
         if progress:
             progress(done, points, "rows of the plane")
         row = here + at[:, None, None] * across + height * up
-        weights, margin = white_box.decision_weights(context.network.double, row, context.target)
-        switches.append(white_box.patterns(context.network.double, row))
+        switches, weights, margin = white_box.inside(context.network.double, row, context.target)
+        rows.append(switches)
         agreement.append([cosine(one, start) for one in weights.reshape(points, -1)])
         margins.append(margin)
-    region = np.unique(np.concatenate(switches), axis=0, return_inverse=True)[1].reshape(points, points)
+    region = white_box.distinct(np.concatenate(rows))[1].reshape(points, points)
     return RegionMap(np.stack([across, up]), at, np.array(agreement), np.array(margins), region,
                      int(region.max()) + 1)
 
@@ -118,8 +118,7 @@ def line(spec: Spec, number: int, points: int = 41, *, progress: Progress | None
     here, there = context.image.astype(np.float64), np.asarray(part.x[number], np.float64)
     t = np.linspace(0, 1, points)
     images = here + t[:, None, None] * (there - here)
-    rows = white_box.patterns(context.network.double, images)
-    weights, margin = white_box.decision_weights(context.network.double, images, context.target)
+    rows, weights, margin = white_box.inside(context.network.double, images, context.target)
     maps = {"exact": weights}
     for done, method in enumerate(ALONG):
         if progress:

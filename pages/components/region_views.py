@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import pipeline, regions
 from core.figures import screen
@@ -18,6 +20,7 @@ from pages.components.maps import WIDTH, View, photograph, say, show, signed, ti
 from pages.components.panels import Result, percent
 
 BORDERS = 60  # borders up to which a line shows them
+SOON = 0.8  # seconds after which what is known is shown while the rest is computed
 FLIP = 0.1  # of its map's largest value: below it a sign means little
 
 
@@ -187,18 +190,27 @@ def _line(spec: Spec, view: View) -> None:
 def _errors(spec: Spec, view: View) -> None:
     say("Other ways to weights from probabilities need a distance h, chosen beforehand. Too "
         "large, and the points leave the region; too small, and only rounding is left. They cannot tell.")
+    found, place, start = [], st.empty(), time.monotonic()
     with _counted() as progress:
-        found = regions.errors(spec.replace(method="openapi"), progress=progress)
-    st.plotly_chart(screen.errors([(e.method, e.h, e.error) for e in found], view.theme), key="region.errors",
-                    theme=None, height=340, config={"displayModeBar": False},
-                    alt="; ".join(f"{e.method}{'' if np.isnan(e.h) else f' at h {e.h:g}'}: {e.error:.1e}"
-                                  for e in found))
+        for error in regions.errors(spec.replace(method="openapi"), progress=progress):
+            if found and found[-1].method != error.method and time.monotonic() - start > SOON:
+                _scale(found, place, view)  # what is known so far, while the slow ways go on
+            found.append(error)
+    _scale(found, place, view)
     say("L1 distance to the model's own weights, as a share of their size; further left is better. At 1 nothing of "
         "the answer is right." + ("" if len(found) > 7 else " Regressions are left out at this size: they would take "
                                   "minutes."))
     for e in found:
         if e.reason:
             say(f"{e.method}: {e.reason}")
+
+
+def _scale(found: Sequence[regions.Error], place: DeltaGenerator, view: View) -> None:
+    """The errors on one axis."""
+    place.plotly_chart(screen.errors([(e.method, e.h, e.error) for e in found], view.theme), theme=None, height=340,
+                       key=f"region.errors.{len(found)}", config={"displayModeBar": False},
+                       alt="; ".join(f"{e.method}{'' if np.isnan(e.h) else f' at h {e.h:g}'}: {e.error:.1e}"
+                                     for e in found))
 
 
 def _removals(spec: Spec, view: View) -> None:

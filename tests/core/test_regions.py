@@ -4,6 +4,7 @@ import torch
 
 from core import InputError, pipeline, regions
 from core.models import white_box
+from core.regions import exact
 from core.registry import MODELS
 
 
@@ -108,7 +109,7 @@ def test_what_does_not_exist_is_told(spec, call):
 
 
 def test_no_way_with_a_distance_is_better_than_openapi(spec):
-    found = regions.errors(spec)
+    found = list(regions.errors(spec))
     assert {e.method for e in found} == {"OpenAPI", "Naive solve", "ZOO", "LIME, linear", "LIME, ridge"}
     best = next(e.error for e in found if e.method == "OpenAPI")
     assert best < 1e-9
@@ -116,3 +117,13 @@ def test_no_way_with_a_distance_is_better_than_openapi(spec):
     assert len(others) == 4 * len(regions.DISTANCES) and all(e.error > best - 1e-9 for e in others)
     assert next(e.error for e in others if e.method == "ZOO" and e.h == 1e-4) < 1e-6, "right where h fits"
     assert next(e.error for e in others if e.method == "LIME, ridge" and e.h == 1e-8) > 0.99, "its penalty empties it"
+
+
+def test_large_images_ask_zoo_at_some_pixels_and_leave_regressions_out(spec, monkeypatch):
+    whole = next(e.error for e in regions.errors(spec) if e.method == "ZOO" and e.h == 1e-8)
+    monkeypatch.setattr(exact, "LARGE", 10)
+    monkeypatch.setattr(exact, "SOME", 48)
+    found = list(regions.errors(spec.replace(seed=1)))  # nothing kept from above
+    assert {e.method for e in found} == {"OpenAPI", "ZOO, 48 pixels", "Naive solve"}
+    some = next(e.error for e in found if e.method == "ZOO, 48 pixels" and e.h == 1e-8)
+    assert whole / 3 < some < 3 * whole, "most of the pixels have an error of the same size"
