@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from html import escape
 
 import numpy as np
@@ -14,6 +13,7 @@ from core.figures import tiny
 from core.figures.style import DARK, LIGHT, Theme
 from core.registry import Entry, Option
 from pages.components import choices, frame, readers
+from pages.components.progress import counted
 
 EDGE = 92  # pixels of a tiny picture
 STYLE = """<style>
@@ -64,13 +64,11 @@ def page() -> None:
 
 def _family(family: str) -> None:
     """All cards at once, as one page of text and small pictures; examples not known yet are counted."""
-    entries, theme, place, cards = lessons.entries(family), DARK if frame.dark() else LIGHT, st.empty(), []
-    start = time.monotonic()
-    for done, entry in enumerate(entries):
-        if time.monotonic() - start > 0.3:
-            place.progress(done / len(entries), f"{done} of {len(entries)} examples, {entry.label} next")
-        cards.append(card(entry, lessons.example(family, entry.name), theme))
-    place.empty()
+    entries, theme, cards = lessons.entries(family), DARK if frame.dark() else LIGHT, []
+    with counted() as tell:
+        for done, entry in enumerate(entries):
+            tell(done, len(entries), f"examples, {entry.label} next")
+            cards.append(card(entry, lessons.example(family, entry.name), theme))
     st.html(f"<div class='al-cards'>{''.join(cards)}</div>")
 
 

@@ -15,6 +15,7 @@ from core.types import NotApplicable, Spec, Steps
 from pages.components import choices, jobs, morph, pinned, readers
 from pages.components.maps import WIDTH, View, plot, say, show, signed, title
 from pages.components.panels import Result
+from pages.components.progress import counted
 
 SEEDS = 5
 
@@ -116,12 +117,12 @@ def _spread(found: Sequence[Result], view: View) -> None:
     if not random:
         st.html("<div class='al-quiet'>None of the chosen methods draws random numbers.</div>")
         return
-    total, place = SEEDS * len(random), st.empty()
+    specs = [spec for r in random for spec in pipeline.seeds(r.attribution.spec, SEEDS)]
     maps: dict[str, list] = {}
-    for done, spec in enumerate(s for r in random for s in pipeline.seeds(r.attribution.spec, SEEDS)):
-        place.progress(done / total, f"{done} of {total} maps")
-        maps.setdefault(spec.method, []).append(pipeline.explain(spec))
-    place.empty()
+    with counted() as tell:
+        for done, spec in enumerate(specs):
+            tell(done, len(specs), "maps")
+            maps.setdefault(spec.method, []).append(pipeline.explain(spec))
     with st.container(horizontal=True, gap="small", key="spread"):
         for method, attributions in maps.items():
             values = np.stack([a.values for a in attributions])

@@ -13,6 +13,7 @@ from core.types import Attribution, NotApplicable, Score, Spec
 from pages.components import choices, closer, downloads, jobs, panels
 from pages.components.maps import View
 from pages.components.panels import Result
+from pages.components.progress import counted
 
 TOGETHER = 6.0  # seconds: scores that arrive within it are shown by one run
 SLOW = [name for name, metric in METRICS.items() if metric.slow]
@@ -29,17 +30,16 @@ def page(spec: Spec) -> None:
 
 def results(base: Spec, methods: Sequence[str]) -> list[Result]:
     """The maps of all methods with the scores known so far, in the order the reader chose."""
-    found, place, start = [], st.empty(), time.monotonic()
-    for done, method in enumerate(methods):
-        if time.monotonic() - start > 0.5:
-            place.progress(done / len(methods), f"{done} of {len(methods)} maps, {METHODS[method].label} next")
-        try:
-            attribution = pipeline.explain(choices.of_method(base, method))
-        except NotApplicable as reason:
-            found.append(Result(method, reason=str(reason)))
-            continue
-        found.append(Result(method, attribution, score=known(attribution)))
-    place.empty()
+    found = []
+    with counted() as tell:
+        for done, method in enumerate(methods):
+            tell(done, len(methods), f"maps, {METHODS[method].label} next")
+            try:
+                attribution = pipeline.explain(choices.of_method(base, method))
+            except NotApplicable as reason:
+                found.append(Result(method, reason=str(reason)))
+            else:
+                found.append(Result(method, attribution, score=known(attribution)))
     jobs.drop_waiting({(r.attribution.spec, name) for r in found if r.attribution for name in SLOW})
     return _sorted(found)
 

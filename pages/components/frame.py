@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,12 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 ROOT = Path(__file__).parents[2]
+# Read when torch is loaded: a thread of it that waits for another leaves its core to the browser and other readers.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+NOTHING = {"data": [{"type": "scatter", "x": [0], "y": [0], "visible": False}],
+           "layout": {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+                      "xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 
 STYLE = """<style>
 .block-container {padding: 3.4rem 2rem 3rem;}
@@ -77,6 +84,11 @@ def opening() -> Iterator[None]:
     place.caption("Starting: loading PyTorch …")
     yield
     place.empty()
+
+
+def fetch_charts() -> None:
+    """An empty chart, by which the browser fetches plotly's program before the reader asks for a chart that shows."""
+    st.plotly_chart(NOTHING, key="fetch.charts", height=1, theme=None, config={"displayModeBar": False})
 
 
 def guard() -> None:

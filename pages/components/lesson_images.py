@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import streamlit as st
 
@@ -12,6 +10,7 @@ from core.figures import lesson as figures
 from core.registry import METHODS
 from pages.components import readers
 from pages.components.lesson_parts import Step, ask, chart, picture, slide
+from pages.components.progress import counted
 
 
 def idea(step: Step) -> None:
@@ -57,14 +56,8 @@ def _idea_maps(found: lessons.Idea, step: Step) -> None:
 
 
 def backgrounds(step: Step) -> None:
-    place, start = st.empty(), time.monotonic()
-
-    def count(done: int, total: int, text: str) -> None:
-        if time.monotonic() - start > 0.3:
-            place.progress(done / total, f"{done} of {total} {text}")
-
-    found = lessons.images(*step.sliders.values(), progress=count)
-    place.empty()
+    with counted() as tell:
+        found = lessons.images(*step.sliders.values(), progress=tell)
     corr = found[-1]
     left, right = st.columns(2, gap="medium")
     with left:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import streamlit as st
@@ -12,6 +13,7 @@ from core.types import NotApplicable, Score, Spec
 from pages.components import choices, controls, panels
 from pages.components.maps import View, say
 from pages.components.panels import Result
+from pages.components.progress import counted
 
 SECONDS = 1.5  # a frame is on screen
 KEPT, AT, PLAYING = "morph", "morph_snr", "morph_playing"
@@ -51,19 +53,17 @@ def _frames(spec: Spec, methods: Sequence[str], ready: Sequence[float]) -> dict[
     kept = st.session_state.get(KEPT)
     if kept and kept[0] == key:
         return kept[1]
-    frames, place, total = {}, st.empty(), len(ready) * len(methods)
-    for i, snr in enumerate(ready):
-        found = []
-        for j, one in enumerate(wanted):
-            place.progress((i * len(methods) + j) / total, f"{i * len(methods) + j} of {total} maps, SNR {snr:g}")
+    frames: dict[float, list[Result]] = {}
+    with counted() as tell:
+        for done, (snr, one) in enumerate(itertools.product(ready, wanted)):
+            tell(done, len(ready) * len(wanted), f"maps, SNR {snr:g}")
+            found = frames.setdefault(snr, [])
             try:
                 a = pipeline.explain(one.replace(snr=snr))
             except NotApplicable as reason:
                 found.append(Result(one.method, reason=str(reason)))
             else:
                 found.append(Result(one.method, a, score=pipeline.score(a)))
-        frames[snr] = found
-    place.empty()
     st.session_state[KEPT] = key, frames
     return frames
 

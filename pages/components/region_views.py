@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from core.types import NotApplicable, Spec
 from pages.components import choices, comparison, frame, readers, share
 from pages.components.maps import WIDTH, View, photograph, say, show, signed, title
 from pages.components.panels import Result, percent
+from pages.components.progress import counted
 
 BORDERS = 60  # borders up to which a line shows them
 SOON = 0.8  # seconds after which what is known is shown while the rest is computed
@@ -35,6 +35,7 @@ def page(spec: Spec) -> None:
     views = _decision, _consistency, _map, _line, _errors, _removals, _innocent
     dict(zip(readers.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
     share.popover(lambda: share.of_maps([choices.of_method(spec, "openapi")]))
+    frame.fetch_charts()
 
 
 def _sentence(text: str) -> str:
@@ -43,16 +44,8 @@ def _sentence(text: str) -> str:
 
 def _decide(spec: Spec) -> regions.Decision:
     """OpenAPI on the image, with progress when it takes longer than a moment."""
-    with _counted() as progress:
+    with counted() as progress:
         return regions.decision(spec.replace(method="openapi"), st.session_state.sampling, progress=progress)
-
-
-@contextlib.contextmanager
-def _counted() -> Iterator[regions.Progress]:
-    """A progress bar that counts while the block runs."""
-    place = st.empty()
-    yield lambda done, total, text: place.progress(min(done / total, 1.0), f"{text}: {done} of {total}")
-    place.empty()
 
 
 def _decision(spec: Spec, view: View) -> None:
@@ -114,7 +107,7 @@ def _consistency(spec: Spec, view: View) -> None:
     border = "No border lies on the way" if other.border >= 1 else \
         f"The first border on the way to the nearest image lies after {100 * other.border:.2g} % of it"
     st.caption(f"{what}, {other.distance:.3g} away, in {where}. {border}.")
-    with _counted() as progress:
+    with counted() as progress:
         found = regions.agreements(spec, kind, progress=progress)
     with st.container(horizontal=True, gap="small", key="agreement"):
         for a in found:
@@ -147,7 +140,7 @@ def _map(spec: Spec, view: View) -> None:
               help="0: the radius OpenAPI accepted. 10: as far as the nearest test image.")
     d = _decide(spec)
     half, near = (regions.half_width(spec, d.found, zoom) for zoom in (st.session_state.zoom / 10, 0.0))
-    with _counted() as progress:
+    with counted() as progress:
         points = 31 if spec.model == "CNN" and spec.size == 64 else 41
         found = regions.region_map(spec, half, points, progress=progress)
     tried = [(r.radius, False) for r in d.found.trace[:-1]] + [(d.found.radius, True)] * d.found.exact
@@ -170,7 +163,7 @@ def _map(spec: Spec, view: View) -> None:
 
 def _line(spec: Spec, view: View) -> None:
     number = regions.nearest(spec)
-    with _counted() as progress:
+    with counted() as progress:
         found = regions.line(spec, number, progress=progress)
     names = {"exact": "Exact weights"} | {m: METHODS[m].label for m in regions.ALONG}
     few = len(found.borders) <= BORDERS and len(found.borders) < len(found.t) - 1
@@ -191,7 +184,7 @@ def _errors(spec: Spec, view: View) -> None:
     say("Other ways to weights from probabilities need a distance h, chosen beforehand. Too "
         "large, and the points leave the region; too small, and only rounding is left. They cannot tell.")
     found, place, start = [], st.empty(), time.monotonic()
-    with _counted() as progress:
+    with counted() as progress:
         for error in regions.errors(spec.replace(method="openapi"), progress=progress):
             if found and found[-1].method != error.method and time.monotonic() - start > SOON:
                 _scale(found, place, view)  # what is known so far, while the slow ways go on
@@ -216,7 +209,7 @@ def _scale(found: Sequence[regions.Error], place: DeltaGenerator, view: View) ->
 def _removals(spec: Spec, view: View) -> None:
     say("Pixels are taken away one by one, those a method finds most important first: one that speaks for the class "
         "becomes 0, one that speaks against it 1. The sooner the probability falls, the better the order was.")
-    with _counted() as progress:
+    with counted() as progress:
         found = regions.removals(spec.replace(method="gradient"), progress=progress)
     drawn = {METHODS[m].label: one for m, one in found.items() if not isinstance(one, str)}
     longest = np.arange(max(len(one.probability) for one in drawn.values()) if drawn else 0)

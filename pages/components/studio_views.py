@@ -16,6 +16,7 @@ from core.types import InputError
 from pages.components import choices, controls, explore, readers, share
 from pages.components.maps import say
 from pages.components.panels import BLANK
+from pages.components.progress import counted
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"
@@ -206,16 +207,13 @@ def _show(figure: FigureSpec) -> None:
         if ending == "pdf" else figure
 
     with place.container():
-        bar = st.empty()
+        bar = st.container()
         # Pressing any button stops the run at its next word of progress; this one also keeps it from starting again.
         st.button("Cancel", icon=":material/close:", key="cancel_figure", on_click=state.__setitem__,
                   args=(CANCELLED, figure))
-
-    def progress(done: int, total: int, text: str) -> None:
-        bar.progress(min(done / total, 1.0), f"{done} of {total} {text}")
-
-    content = studio.content(figure, progress=progress)
-    picture = studio.draw(preview, shown, progress=progress)
+    with bar, counted() as tell:
+        content = studio.content(figure, progress=tell)
+        picture = studio.draw(preview, shown, progress=tell)
     place.empty()
     page = figure.layout.page
     st.html(f"<div class='al-sheet'><img alt=\"{_alt(figure)}\" style='width:{page.inches * 130:.0f}px' "

@@ -31,7 +31,7 @@ DATA = {"28 x 28, Fashion-MNIST, PLNN": "?dataset=fashion-mnist&images=correct",
         "64 x 64, XOR CORR, MLP": "?images=correct",
         "64 x 64, XOR CORR, CNN": "?snr=0.1&model=CNN&images=correct"}
 VIEWS = ("Same region", "Map of regions", "Along a line", "Other ways", "Pixels taken away", "Exact is not innocent")
-SETTLED = """(before) => location.search !== before && document.querySelectorAll('.js-plotly-plot, .al-map').length
+SETTLED = """(before) => location.search !== before && document.querySelectorAll('.js-plotly-plot, .al-map').length > 1
     && [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.calcdata)
     && [...document.querySelectorAll('.al-map')].every(map => map.querySelector('img')?.naturalWidth)
     && document.querySelector('[data-test-script-state=notRunning]')
