@@ -191,8 +191,8 @@ def _errors(spec: Spec, view: View) -> None:
             found.append(error)
     _scale(found, place, view)
     say("L1 distance to the model's own weights, as a share of their size; further left is better. At 1 nothing of "
-        "the answer is right." + ("" if len(found) > 7 else " Regressions are left out at this size: they would take "
-                                  "minutes."))
+        "the answer is right." + ("" if len(found) > 7 else " At this size ZOO is asked about 512 random pixels; "
+                                  "regressions would take minutes and are left out."))
     for e in found:
         if e.reason:
             say(f"{e.method}: {e.reason}")
