@@ -35,6 +35,7 @@ STYLE = """<style>
 .al-cloud i + img + i span {right: auto; top: .15rem; transform: translateX(-50%);}
 .al-cloud img {--axis: transparent calc(50% - .5px), rgba(128,128,128,.35) 0 calc(50% + .5px), transparent 0;
                width: 100%; background: linear-gradient(90deg, var(--axis)), linear-gradient(var(--axis));}
+.al-row {display: flex; flex-wrap: wrap; gap: .5rem;}
 .al-tiny {margin: 0; font-size: .8rem; line-height: 1.3; font-variant-numeric: tabular-nums;}
 .al-tiny figcaption {font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
 .al-tiny img {display: block; border: 1px solid rgba(128,128,128,.35);}

@@ -9,7 +9,7 @@ from core import lessons
 from core.figures import lesson as figures
 from core.registry import METHODS
 from pages.components import readers
-from pages.components.lesson_parts import Step, ask, chart, picture, slide
+from pages.components.lesson_parts import Step, ask, chart, picture, row, slide
 from pages.components.progress import counted
 
 
@@ -43,16 +43,16 @@ def idea(step: Step) -> None:
 
 def _idea_maps(found: lessons.Idea, step: Step) -> None:
     first, edge = found.maps["gradient"], 150 if step.large else 112
-    with st.container(horizontal=True, gap="xsmall", key="idea-maps"):
-        picture(first.image, first, step, "Image", edge, f"Test image {first.spec.image}: a T and an L hidden in "
-                                                         "noise.")
-        picture(first.mask, first, step, "Ground truth", edge, f"The {int(first.mask.sum())} pixels of the two "
-                                                               "shapes.",
-                kind="truth")
-        for name, a in (("Weight", first), ("Pattern", found.maps["patternlocal"])):
-            inside = found.inside[a.spec.method]
-            picture(a.values, a, step, name, edge, f"{inside:.0%} of the {name.lower()}'s mass lies on the shapes.",
-                    kind="map", below=f"{inside:.0%} on the shapes")
+    drawn = [
+        picture(first.image, first, step, "Image", edge,
+                f"Test image {first.spec.image}: a T and an L hidden in noise."),
+        picture(first.mask, first, step, "Ground truth", edge,
+                f"The {int(first.mask.sum())} pixels of the two shapes.", kind="truth")]
+    for name, a in (("Weight", first), ("Pattern", found.maps["patternlocal"])):
+        inside = found.inside[a.spec.method]
+        drawn.append(picture(a.values, a, step, name, edge, kind="map", below=f"{inside:.0%} on the shapes",
+                             alt=f"{inside:.0%} of the {name.lower()}'s mass lies on the shapes."))
+    row(drawn)
 
 
 def backgrounds(step: Step) -> None:
@@ -85,15 +85,17 @@ def _row(b: lessons.Background, step: Step) -> None:
     """One background: the image, the zones, then each method's map with its three shares."""
     first, edge = next(iter(b.maps.values())), 138 if step.large else 114
     near = ~first.mask & (b.related > step.settings["correlation"])
-    with st.container(horizontal=True, gap="xsmall", key=f"row.{b.name}"):
+    drawn = [
         picture(first.image, first, step, b.name, edge, f"Test image {first.spec.image} with {b.name} background.",
-                below=f"{b.accuracy:.1%} right")
+                below=f"{b.accuracy:.1%} right"),
         picture(first.mask + 0.35 * near, first, step, "Zones", edge, f"The shape, and the {near.mean():.0%} of the "
-                "image that is background correlated with it.", kind="truth", below=f"even {_shares(b.even)}")
-        for method, a in b.maps.items() if step.reveal else ():
-            label, zones = METHODS[method].label, b.zones[method]
-            said = ", ".join(f"{v:.0%} {zone}" for v, zone in zip(zones, lessons.ZONES))
-            picture(a.values, a, step, label, edge, f"{label} on {b.name}: {said}", kind="map", below=_shares(zones))
+                "image that is background correlated with it.", kind="truth", below=f"even {_shares(b.even)}")]
+    for method, a in b.maps.items() if step.reveal else ():
+        label, zones = METHODS[method].label, b.zones[method]
+        said = ", ".join(f"{v:.0%} {zone}" for v, zone in zip(zones, lessons.ZONES))
+        drawn.append(picture(a.values, a, step, label, edge, f"{label} on {b.name}: {said}", kind="map",
+                             below=_shares(zones)))
+    row(drawn)
 
 
 def _curve(b: lessons.Background, step: Step) -> None:

@@ -103,9 +103,14 @@ def notes(*texts: str) -> None:
         st.info(text, icon=":material/info:")
 
 
+def row(pictures: Sequence[str]) -> None:
+    """Pictures beside each other, on a narrow screen below."""
+    st.html(f"<div class='al-row'>{''.join(pictures)}</div>")
+
+
 def picture(values: np.ndarray, a: Attribution, step: Step, title: str, edge: int, alt: str, *, kind: str = "image",
-            below: str = "") -> None:
-    """A small picture (h,w) with the outline of the attribution's truth, its title and a line below.
+            below: str = "") -> str:
+    """HTML of a small picture (h,w) with the outline of the attribution's truth, its title and a line below.
 
     ``kind``: image, truth or map.
     """
@@ -113,6 +118,6 @@ def picture(values: np.ndarray, a: Attribution, step: Step, title: str, edge: in
     colours, signed = {"image": (theme.image, True), "truth": ((theme.background, theme.outline), False),
                        "map": (theme.signed if a.signed else theme.magnitude, a.signed)}[kind]
     source = tiny.address(tiny.picture(np.asarray(values, float), colours, theme, signed=signed, mask=a.mask))
-    st.html(f"<figure class='al-tiny' style='width:{edge}px'><figcaption>{escape(title)}</figcaption>"
+    return (f"<figure class='al-tiny' style='width:{edge}px'><figcaption>{escape(title)}</figcaption>"
             f"<img src='{source}' alt='{escape(alt, quote=True)}' width='{edge}' height='{edge}'>"
-            f"<span class='al-quiet'>{escape(below)}</span></figure>", width="content")
+            f"<span class='al-quiet'>{escape(below)}</span></figure>")
