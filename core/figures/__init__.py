@@ -1,1 +1,1 @@
-"""Figures of Attributions: ``screen`` for the browser (plotly), ``paper`` for print (matplotlib)."""
+"""Figures of Attributions: ``heatmap`` and ``screen`` for the browser, ``paper`` for print (matplotlib)."""
