@@ -110,7 +110,7 @@ def test_back_returns_to_the_previous_view_and_forward_to_the_next(compare):
         step()
         screen.wait_for_query(image=number)
         screen.wait_for_scores(views[int(number or 0)])
-        assert screen.field("image").input_value() == (number or "0")
+        expect(screen.field("image")).to_have_value(number or "0", timeout=5000)  # drawn a moment after the scores
 
 
 def test_address_restores_the_screen_in_another_window_and_after_a_reload(compare):
