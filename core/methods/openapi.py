@@ -26,7 +26,7 @@ PASSES = 4  # over all pixels, at most
 SMALLEST = 1e-10  # radius below which the digits of a difference are lost
 ROUNDING = 100 * np.finfo(float).eps  # times max(1, |log ratio|): what float64 leaves of an exact equation
 SUM = 1e-3  # by which a class's probability may be rounded; more is no probability
-BATCH = 1024  # rows of one query
+BATCH = 256  # rows of one query: arrays this small are taken from memory that is there, not asked for anew
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class _Failed(Exception):
 
 
 class _Api:
-    """The model behind its probabilities, as log ratios of class ``target`` to the others, at offsets from x."""
+    """The model behind its probabilities, as log ratios of class ``target`` to the others, beside those at x."""
 
     def __init__(self, predict_proba: Predict, x: np.ndarray, target: int):
         self.predict, self.x, self.queries, self.classes = predict_proba, x, 0, None
-        first = self._ask(x[None])
+        first = self._ask(x[None].copy())
         self.classes = first.shape[1]
         if self.classes < 2:
             raise InputError("OpenAPI compares classes; the model gives the probability of only one.")
@@ -92,9 +92,9 @@ class _Api:
         self.here = self._ratios(first)[0]
         self.rounding = ROUNDING * np.maximum(1.0, np.abs(self.here))
 
-    def __call__(self, offsets: np.ndarray) -> np.ndarray:
-        """ln(y_c / y_c') - the same at x ``(n,C-1)`` for inputs x + offsets ``(n,d)``."""
-        return self._ratios(self._ask(self.x + offsets)) - self.here
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        """ln(y_c / y_c') - the same at x ``(n,C-1)`` for inputs ``(n,d)``, which nobody may need afterwards."""
+        return self._ratios(self._ask(inputs)) - self.here
 
     def _ask(self, rows: np.ndarray) -> np.ndarray:
         found = []
@@ -102,7 +102,7 @@ class _Api:
             part = rows[first:first + BATCH]
             self.queries += len(part)
             try:
-                answer = self.predict(part.copy())
+                answer = self.predict(part)
             except Exception as error:  # whatever a foreign model may raise
                 raise InputError(f"The model failed on rows {first} to {first + len(part) - 1}: {error!r}") from error
             found.append(self._checked(answer, len(part), first))
@@ -165,7 +165,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
     d, passes = len(api.x), 0
     for _ in range(HALVINGS):
         ahead = _directions(rng, d) * radius
-        both = api(np.concatenate([ahead, -ahead]))
+        both = api(api.x + np.concatenate([ahead, -ahead]))
         _same_everywhere(both)
         misfit = _misfit(both[:TEST], -both[TEST:])
         straight = bool((misfit <= 4 * api.rounding).all())
@@ -176,7 +176,7 @@ def _orthogonal(api: _Api, radius: float, rng: np.random.Generator, trace: list[
             steps = rng.uniform(0.5, 1.0, d) * rng.choice([-1.0, 1.0], d) * radius
             pairs = _along_pixels(api, steps, tell)
             offsets = _directions(rng, d) * radius
-            misfit = _misfit(api(offsets), offsets @ pairs.T)
+            misfit = _misfit(api(api.x + offsets), offsets @ pairs.T)
             agrees = bool((misfit <= 4 * api.rounding).all())
             trace.append(Round(radius, float(misfit.max()), agrees, offsets))
             if agrees:
@@ -195,11 +195,11 @@ def _along_pixels(api: _Api, steps: np.ndarray, tell: Callable) -> np.ndarray:
     pairs = np.empty((len(api.others), len(steps)))
     for first in range(0, len(steps), BATCH):
         part = np.arange(first, min(first + BATCH, len(steps)))
-        offsets = np.zeros((len(part), len(steps)))
-        offsets[np.arange(len(part)), part] = steps[part]
+        inputs = np.tile(api.x, (len(part), 1))
+        inputs[np.arange(len(part)), part] += steps[part]
         # The step that was taken, not the one that was meant: x + step is rounded.
-        taken = (api.x[part] + steps[part]) - api.x[part]
-        pairs[:, part] = api(offsets).T / taken
+        taken = inputs[np.arange(len(part)), part] - api.x[part]
+        pairs[:, part] = api(inputs).T / taken
         tell(part[-1] + 1, len(steps), "pixels")
     return pairs
 
@@ -215,7 +215,7 @@ def _hypercube(api: _Api, radius: float, rng: np.random.Generator, trace: list[R
     tolerance = api.rounding * max(1.0, d / 4)
     for turn in range(HALVINGS):
         unit = rng.uniform(-1.0, 1.0, (d + 1, d))
-        ratios = api(unit * radius)
+        ratios = api(api.x + unit * radius)
         _same_everywhere(ratios)
         finite = np.isfinite(ratios).all()
         scaled = np.linalg.solve(unit[:d], ratios[:d]) if finite else np.empty((d, 0))

@@ -42,7 +42,7 @@ class Model:
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""
         size = self.batch
-        parts = (torch.from_numpy(np.array(x[i:i + size], dtype=np.float64)) for i in range(0, len(x), size))
+        parts = (torch.from_numpy(np.require(x[i:i + size], np.float64, "W")) for i in range(0, len(x), size))
         with torch.no_grad():
             return torch.cat([self.double(part).softmax(1) for part in parts]).numpy()
 

@@ -58,8 +58,10 @@ def main() -> None:
                     page.goto(f"{url}/suppressors?step={step}&reveal=True")
                     page.get_by_role("slider", name=LABELS[name]).wait_for()
                     page.wait_for_function(STILL)
-                    key = "ArrowLeft" if lessons.SLIDERS[name].choices else "ArrowRight"  # away from the far end
-                    taken = [one_move(page, name, key) for _ in range(moves)]
+                    slider = lessons.SLIDERS[name]
+                    key, left = ("ArrowLeft", slider.choices.index(slider.default)) if slider.choices else (
+                        "ArrowRight", moves)
+                    taken = [one_move(page, name, key) for _ in range(min(moves, left))]
                     print(f"{step:18} {name:14} median {statistics.median(taken):.2f}   "
                           f"({min(taken):.2f} to {max(taken):.2f})   load {os.getloadavg()[0]:.1f}", flush=True)
             browser.close()
