@@ -1,10 +1,13 @@
 // Shows one map, and reads it: the pixel under the pointer is marked in all maps of its size on the page, and each
-// tells its own value there. A click gives the pixel to whoever asked for it.
+// tells its own value there. A click gives the pixel to whoever asked for it. A title may stand above the map, and
+// words below it, which are the server's own HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 export default function heatmap({ parentElement, data, setTriggerValue }) {
-  const box = parentElement.querySelector(".al-map");
+  const [heading, box, below] = [".al-title", ".al-map", ".al-below"].map(name => parentElement.querySelector(name));
+  heading.textContent = heading.title = data.title;
+  below.innerHTML = data.below;
   if (!box.firstChild) {
     box.append(document.createElement("img"), document.createElementNS(SVG, "svg"), document.createElement("output"));
   }

@@ -16,9 +16,12 @@ from core.figures.style import Theme, coloured, outline
 MARK = "#ff8c00"  # the chosen pixel; seen on every colour scale
 
 
+FRAME = "<div class='al-title'></div><div class='al-map'></div><div class='al-below'></div>"  # filled by the program
+
+
 @functools.cache
 def program() -> tuple[str, str]:
-    """The JavaScript and the CSS that show a panel."""
+    """The JavaScript and the CSS that show a panel in a FRAME."""
     assets = Path(__file__).parents[2] / "assets"
     return (assets / "heatmap.js").read_text(), (assets / "heatmap.css").read_text()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.figures.heatmap import heatmap, program
+from core.figures.heatmap import FRAME, heatmap, program
 from core.figures.style import LIGHT, SCALES, limits, shown
 
 WIDTH = 260  # pixels of a panel
@@ -75,9 +75,9 @@ def _panel(panel: Shown, scale: str, shared: float | None) -> str:
     colours = {"signed": LIGHT.signed, "magnitude": LIGHT.magnitude, "image": LIGHT.image,
                "truth": (LIGHT.background, LIGHT.outline)}[panel.kind]
     drawn = heatmap(values, limit, colours, LIGHT, signed=signed, mask=panel.mask)
-    content = html.escape(json.dumps({**drawn, "alt": f"{panel.title}: {panel.below}"}), quote=True)
-    return (f"<figure style='width:{WIDTH}px'>{words}<div data-map='{content}'><div class='al-map'></div></div>"
-            f"<figcaption>{html.escape(panel.below)}</figcaption></figure>")
+    content = {**drawn, "title": "", "below": "", "alt": f"{panel.title}: {panel.below}"}
+    return (f"<figure style='width:{WIDTH}px'>{words}<div data-map='{html.escape(json.dumps(content), quote=True)}'>"
+            f"{FRAME}</div><figcaption>{html.escape(panel.below)}</figcaption></figure>")
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -143,7 +143,6 @@ def view_bar() -> None:
             st.toggle("Scores as a table", key="table")
 
 
-@st.fragment
 def method_options(method: str) -> None:
     """A method's name, behind which its options wait in a form; nothing is computed before Apply."""
     entry = METHODS[method]
@@ -153,18 +152,21 @@ def method_options(method: str) -> None:
     if not place.open:
         return
     given = entry.check(choices.method_options(method))
+    # The value in use is part of the key: a form never shows what was in use before.
+    keys = {o.name: f"{method}.{o.name}={given[o.name]}" for o in entry.options if o.matters(given)}
+
+    def apply() -> None:
+        choices.set_method_options(method, {**given, **{name: st.session_state[key] for name, key in keys.items()}})
+
     with place:
         st.markdown(f"**{entry.label}**: {entry.summary}")
         with st.form(f"{method}.form", border=False):
-            # The value in use is part of the key: a form never shows what was in use before.
-            values = {o.name: option_widget(f"{method}.{o.name}={given[o.name]}", o, given[o.name])
-                      for o in entry.options if o.matters(given)}
+            for option in entry.options:
+                if option.name in keys:
+                    option_widget(keys[option.name], option, given[option.name])
             with st.container(horizontal=True):
-                apply = st.form_submit_button("Apply", type="primary")
-                reset = st.form_submit_button("Defaults")
-    if apply or reset:
-        choices.set_method_options(method, {} if reset else {**given, **values})
-        st.rerun()
+                st.form_submit_button("Apply", type="primary", on_click=apply)
+                st.form_submit_button("Defaults", on_click=choices.set_method_options, args=(method, {}))
 
 
 def option_widget(key: str, option: Option, value):

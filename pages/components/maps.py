@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.figures.heatmap import heatmap, program
+from core.figures.heatmap import FRAME, heatmap, program
 from core.figures.style import DARK, LIGHT, Theme
 from pages.components import frame
 
@@ -33,21 +33,24 @@ class View:
         return cls(state.scale, state.outline, pixel, DARK if frame.dark() else LIGHT)
 
 
-def show(panel: dict, key: str, alt: str, choose: Callable[[tuple[int, int]], None] | None = None) -> None:
-    """A panel of core.figures.heatmap with its text alternative; a clicked (row, column) is given to ``choose``."""
+def show(panel: dict, key: str, alt: str, *, title: str = "", below: str = "",
+         choose: Callable[[tuple[int, int]], None] | None = None) -> None:
+    """A panel of core.figures.heatmap with its text alternative, a title above and HTML of our own below it.
+
+    All in one element: a page of twelve maps follows its reader faster. A clicked (row, column) goes to ``choose``.
+    """
     def clicked() -> None:
         if at := st.session_state[key].pixel:
             choose((int(at[0]), int(at[1])))
 
-    _component()(key=key, data={**panel, "alt": alt, "choose": choose is not None}, height=WIDTH,
+    _component()(key=key, data={**panel, "alt": alt, "title": title, "below": below, "choose": choose is not None},
                  **({"on_pixel_change": clicked} if choose else {}))
 
 
 @functools.cache
 def _component() -> Callable:
     script, style = program()
-    return st.components.v2.component("attribution_lab_map", html="<div class='al-map'></div>", js=script, css=style,
-                                      isolate_styles=False)
+    return st.components.v2.component("attribution_lab_map", html=FRAME, js=script, css=style, isolate_styles=False)
 
 
 def mark(at: tuple[int, int]) -> None:

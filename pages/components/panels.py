@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import streamlit as st
@@ -56,12 +57,16 @@ def draw(results: Sequence[Result], view: View) -> None:
             _truth(first, view)
         for result in results:
             with st.container(width=WIDTH, gap="xsmall", key=f"panel.{result.method}"):
-                _title(result, view)
-                if result.attribution is None:
+                if optional := view.options and bool(METHODS[result.method].options):
+                    controls.method_options(result.method)
+                heading = "" if optional else result.label
+                if result.attribution:
+                    below = score_lines(result, ranks) if truth else ""
+                    _map(result, limit[result.method], view, heading, below + remarks(
+                        result, limit[result.method], view))
+                else:
+                    title(heading)
                     st.caption(f"Does not apply: {result.reason}")
-                    continue
-                _map(result, limit[result.method], view)
-                st.html((score_lines(result, ranks) if truth else "") + remarks(result, limit[result.method], view))
 
 
 def legend(view: View, signed: bool, magnitude: bool, truth: bool = True) -> str:
@@ -81,42 +86,33 @@ def _ramp(low: str, colours: Sequence[str], high: str) -> str:
 
 
 def _input(first: Attribution, view: View) -> None:
-    with st.container(width=WIDTH, gap="xsmall", key="panel.of-input"):
-        title("Image")
-        classes = DATASETS[first.spec.dataset].classes
+    classes, sure = DATASETS[first.spec.dataset].classes, first.probabilities[first.predicted]
+    right = "correct" if first.predicted == first.label else "wrong"
+    with st.container(width=WIDTH, key="panel.of-input"):
         show(photograph(first.image, view, mask=first.mask if view.outline else None, pixel=view.pixel),
-             "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.", choose=mark)
-        sure = first.probabilities[first.predicted]
-        right = "correct" if first.predicted == first.label else "wrong"
-        st.html(f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} "
-                f"({right})<br>Probability {percent(sure)}</div>")
+             "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.", title="Image",
+             below=f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} "
+                   f"({right})<br>Probability {percent(sure)}</div>", choose=mark)
 
 
 def _truth(first: Attribution, view: View) -> None:
-    with st.container(width=WIDTH, gap="xsmall", key="panel.of-truth"):
-        title("Ground truth")
+    count, share = int(first.mask.sum()), first.mask.mean()
+    with st.container(width=WIDTH, key="panel.of-truth"):
         show(heatmap(first.mask.astype(float), 1.0, (view.theme.background, view.theme.outline), view.theme,
                      signed=False, mask=first.mask, pixel=view.pixel, words=IMPORTANT),
-             "chart.of-truth", f"The {int(first.mask.sum())} important pixels.", choose=mark)
-        count, share = int(first.mask.sum()), first.mask.mean()
-        st.html(f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the "
-                f"image, so an even map has IME {1 - share:.3f}</span></div>")
+             "chart.of-truth", f"The {count} important pixels.", title="Ground truth",
+             below=f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the "
+                   f"image, so an even map has IME {1 - share:.3f}</span></div>", choose=mark)
 
 
-def _title(result: Result, view: View) -> None:
-    if view.options and METHODS[result.method].options:
-        controls.method_options(result.method)
-    else:
-        title(result.label)
-
-
-def _map(result: Result, limit: float, view: View) -> None:
+def _map(result: Result, limit: float, view: View, heading: str, below: str) -> None:
     a = result.attribution
     values, limit = shown(a.values, limit, view.scale)
     colours = view.theme.signed if a.signed else view.theme.magnitude
     show(heatmap(values, limit, colours, view.theme, signed=a.signed,
                  mask=a.mask if view.outline else None, pixel=view.pixel),
-         f"chart.{result.method}", f"{result.label} map of test image {a.spec.image}.", choose=mark)
+         f"chart.{result.method}", f"{result.label} map of test image {a.spec.image}.", title=heading, below=below,
+         choose=mark)
 
 
 def small(results: Sequence[Result], view: View, key: str) -> None:
@@ -127,20 +123,17 @@ def small(results: Sequence[Result], view: View, key: str) -> None:
         return
     first, ranks = drawn[0].attribution, ranked(drawn)
     with st.container(horizontal=True, gap="small"):
-        with st.container(width=WIDTH, gap="xsmall"):
-            title("Image")
+        with st.container(width=WIDTH):
             show(photograph(first.image, view, mask=first.mask if view.outline else None), f"{key}.image",
-                 f"Test image {first.spec.image} at SNR {first.spec.snr:g}.")
-            st.html(f"<div class='al-scores'>Label {first.label}, predicted {first.predicted}</div>")
+                 f"Test image {first.spec.image} at SNR {first.spec.snr:g}.", title="Image",
+                 below=f"<div class='al-scores'>Label {first.label}, predicted {first.predicted}</div>")
         for r in drawn:
             values = r.attribution.values / (float(np.abs(r.attribution.values).max()) or 1.0)
             colours = view.theme.signed if r.attribution.signed else view.theme.magnitude
-            with st.container(width=WIDTH, gap="xsmall"):
-                title(r.label)
+            with st.container(width=WIDTH):
                 show(heatmap(values, 1.0, colours, view.theme, signed=r.attribution.signed,
                              mask=r.attribution.mask if view.outline else None), f"{key}.{r.method}",
-                     f"{r.label} map at SNR {first.spec.snr:g}.")
-                st.html(score_lines(r, ranks))
+                     f"{r.label} map at SNR {first.spec.snr:g}.", title=r.label, below=score_lines(r, ranks))
 
 
 def remarks(result: Result, limit: float, view: View) -> str:
@@ -158,7 +151,7 @@ def remarks(result: Result, limit: float, view: View) -> str:
         said.append(f"Surrogate R² {a.facts['fit']:.2f}")
     if "effective_neighbours" in a.facts:
         said.append(f"{a.facts['neighbours']:,} neighbours, worth {a.facts['effective_neighbours']:,.0f}")
-    return f"<div class='al-quiet'>{'<br>'.join([*said, *a.notes])}</div>"
+    return f"<div class='al-quiet'>{'<br>'.join(map(escape, [*said, *a.notes]))}</div>"
 
 
 def score_lines(result: Result, ranks: Mapping[str, Mapping[str, int]]) -> str:
@@ -169,7 +162,7 @@ def score_lines(result: Result, ranks: Mapping[str, Mapping[str, int]]) -> str:
         rank = ranks.get(name, {}).get(result.method)
         place = f" · {rank}{ordinal(rank)}" if rank else ""
         text = "…" if value is None else \
-            f"undefined: {result.score.reasons.get(name, '')}" if math.isnan(value) else f"{value:.3f}{place}"
+            f"undefined: {escape(result.score.reasons.get(name, ''))}" if math.isnan(value) else f"{value:.3f}{place}"
         best = " class='al-best'" if rank == 1 else ""
         rows.append(f"<span{best}>{metric.label} {text}</span>")
     return f"<div class='al-scores'>{'<br>'.join(rows)}</div>"

@@ -58,6 +58,12 @@ class App(AppTest):
         return next(field for field in self.number_input if field.label == label)
 
     @property
+    def text(self) -> str:
+        """All HTML on the page, that of the maps' panels too."""
+        return " ".join([*(block.body for block in self.get("html")),
+                         *(json.loads(element.proto.json)["below"] for element in self.get("bidi_component"))])
+
+    @property
     def panels(self) -> dict[str, dict]:
         """For each drawn method: ``picture (h,w,3)``, ``percents (h,w)``, its lines and the texts under the map."""
         found: dict[str, dict] = {}
@@ -67,9 +73,9 @@ class App(AppTest):
                 panel["picture"] = _picture(panel["picture"])
                 panel["percents"] = np.frombuffer(base64.b64decode(panel["percents"]), np.int8).reshape(
                     panel["rows"], panel["columns"])
-                panel["text"] = ""
+                panel["text"] = _words(panel["below"])
             elif element.type == "html" and found and "al-title" not in element.value:
-                panel["text"] += html.unescape(re.sub(r"<[^>]+>", "\n", element.value)) + "\n"
+                panel["text"] += _words(element.value)
         return {name: panel for name, panel in found.items() if name not in ("of-input", "of-truth")}
 
     def open(self, popover: str) -> App:
@@ -88,6 +94,11 @@ class App(AppTest):
                 return self
             self.run()
         raise AssertionError("scores are still pending after 200 runs")
+
+
+def _words(content: str) -> str:
+    """The lines of a piece of HTML."""
+    return html.unescape(re.sub(r"<[^>]+>", "\n", content)) + "\n"
 
 
 def _picture(address: str) -> np.ndarray:

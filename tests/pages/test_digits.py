@@ -12,12 +12,12 @@ def test_digits_are_compared_without_scores_and_with_their_names(app):
     app.link(dataset="fashion-mnist", methods="gradient,openapi", size=64, snr=0.05)
     assert not app.exception and not app.error and not app.warning
     assert list(app.panels) == ["gradient", "openapi"]
-    text = " ".join(block.body for block in app.get("html"))
+    text = app.text
     assert "Label boot, predicted boot" in text and "EMD" not in text and "Nobody knows which pixels" in text
     assert app.query_params["model"] == "PLNN" and "scenario" not in app.query_params
     assert app.selectbox(key="images").options[-3] == "class 9, boot"
     app.selectbox(key="images").select("class 3").run()
-    assert "Label dress" in " ".join(block.body for block in app.get("html"))
+    assert "Label dress" in app.text
 
 
 def test_a_change_of_data_brings_a_model_that_fits_and_back(app):
@@ -49,7 +49,7 @@ def test_a_pinned_digit_stands_beside_another_one(app):
     pin = "dataset=mnist&model=PLNN&method=gradient&image=4"
     app.link(**DIGITS, image=3, methods="gradient", closer="pin and compare", pin=pin)
     assert not app.exception and not app.warning
-    assert "mnist, PLNN, image 4" in " ".join(block.body for block in app.get("html"))
+    assert "mnist, PLNN, image 4" in app.text
 
 
 def test_there_is_no_snr_to_go_through(app):

@@ -24,7 +24,7 @@ def test_every_view_shows_its_charts(page, view):
 
 
 def test_an_exact_answer_is_called_exact(page):
-    text = " ".join(block.body for block in page().get("html"))
+    text = page().text
     assert "the answer is exact" in text and "questions in" in text
 
 
@@ -50,7 +50,7 @@ def test_a_model_that_was_never_trained_is_offered(page):
 def test_digits_have_regions_too(page, view):
     app = page(size=64, snr=0.05, dataset="mnist", model="LMT", region_view=view)
     assert not app.exception and not app.error and not app.warning
-    text = " ".join(block.body for block in app.get("html"))
+    text = app.text
     assert "EMD" not in text
 
 

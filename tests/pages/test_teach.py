@@ -49,7 +49,7 @@ def test_every_step_asks_first_and_then_shows_its_charts(lesson, step, reveal, p
     app = lesson(step=step, reveal=reveal, present=present)
     assert not app.exception and not app.error and not app.warning
     assert len(app.get("plotly_chart")) == CHARTS[step][reveal]
-    clouds = re.findall("<figure class='al-cloud'.*?alt='([^']*)'", " ".join(block.body for block in app.get("html")))
+    clouds = re.findall("<figure class='al-cloud'.*?alt='([^']*)'", app.text)
     assert len(clouds) == CLOUDS.get(step, (0, 0))[reveal] and all(len(alt) > 20 for alt in clouds)
     assert app.button_group(key="guess") and (present or app.toggle(key="reveal").value == reveal)
     assert all(len(chart.proto.alt) > 20 for chart in app.get("plotly_chart"))
