@@ -66,7 +66,7 @@ def ask(context: Context, points: np.ndarray, h: float) -> np.ndarray:
     parts = np.array_split(points, -(-len(points) // ROWS))  # each small enough to stay in a cache
     here, there = context.predict_proba(x), np.concatenate([context.predict_proba(x + h * part) for part in parts])
     if (here == 0).any() or (there == 0).any():
-        raise NotApplicable("A probability is exactly 0, so its logarithm says nothing.")
+        raise NotApplicable("A probability is exactly 0, so the log ratio is undefined.")
     return margin(np.log(there), context.target) - margin(np.log(here), context.target)
 
 

@@ -49,8 +49,8 @@ def _decide(spec: Spec) -> regions.Decision:
 
 
 def _decision(spec: Spec, view: View) -> None:
-    say("A network of ReLUs, or a tree of linear models, is linear around every image. OpenAPI finds the weights of "
-        "that region from probabilities alone, and tests them; here the model's own weights are known.")
+    say("A ReLU network, or a tree of linear models, is linear around every image. OpenAPI finds the weights of "
+        "that region from probabilities alone and tests them; here the model's own weights are known.")
     st.segmented_control("Sampling", regions.SAMPLINGS, key="sampling", required=True,
                          help="orthogonal: one step along every pixel. hypercube: the paper's way, which solves a "
                               "system of as many equations as pixels at every try: half a minute or more at 64 × 64.")
@@ -67,8 +67,8 @@ def _decision(spec: Spec, view: View) -> None:
                 signed(d.values, view, "region.found", "OpenAPI's decision features.")
             else:
                 st.info(f"No exact answer: {d.found.reason}.")
-            say(f"{d.found.queries:,} questions in {d.found.rounds} rounds, {d.seconds:.2f} s"
-                + (f"<br>Radius {d.found.radius:.2g}" if d.found.exact else ""))
+            say(f"{d.found.queries:,} queries in {d.found.rounds} rounds, {d.seconds:.2f} s"
+                + (f"<br>Radius {d.found.radius:.2g}, error at most {d.found.error:.0e}" if d.found.exact else ""))
         with st.container(width=WIDTH, gap="xsmall"):
             title("The model's own weights")
             signed(d.truth, view, "region.truth", "The exact weights, read from inside the model.")
@@ -80,12 +80,13 @@ def _decision(spec: Spec, view: View) -> None:
                 say("The strongest tenth of the pixels by |weight|: red for the class, blue against")
     if d.found.exact:
         st.html(f"<div class='al-scores'><b>L1 distance to the model's own weights: {d.error:.1e}</b> of their "
-                "size. That is rounding: the answer is exact.</div>")
-    with st.expander("Every round"):
-        st.dataframe([{"Radius": r.radius, "Largest misfit of a test point": r.residual,
-                       "Accepted": "yes" if r.accepted else "no"} for r in d.found.trace], hide_index=True,
+                f"size. OpenAPI's test points bound it by {d.found.error:.1e} without knowing them; up to 1e-6 the "
+                "answer is called exact.</div>")
+    with st.expander("Rounds"):
+        st.dataframe([{"Radius": r.radius, "Largest residual": r.residual, "Accepted": "yes" if r.accepted else "no"}
+                      for r in d.found.trace], hide_index=True,
                      column_config={"Radius": st.column_config.NumberColumn(format="%.3g"),
-                                    "Largest misfit of a test point": st.column_config.NumberColumn(format="%.2e")})
+                                    "Largest residual": st.column_config.NumberColumn(format="%.2e")})
 
 
 def _overlay(d: regions.Decision, view: View) -> None:

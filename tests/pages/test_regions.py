@@ -25,7 +25,7 @@ def test_every_view_shows_its_charts(page, view):
 
 def test_an_exact_answer_is_called_exact(page):
     text = page().text
-    assert "the answer is exact" in text and "questions in" in text
+    assert "the answer is called exact" in text and "queries in" in text
 
 
 @pytest.mark.parametrize("model, scenario, background, snr", [
