@@ -6,14 +6,16 @@ versions and the model's file. The same Spec gives the same numbers in every pro
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import inspect
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,17 +26,18 @@ import core.datasets  # noqa: F401  (registers)
 import core.methods  # noqa: F401  (registers)
 import core.metrics  # noqa: F401  (registers)
 from core import models, store
+from core.cache import cached
 from core.datasets.digits import with_training_images
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, Training
-from core.registry import DATASETS, METHODS, METRICS, MODELS, Metric, models_for, settled
+from core.registry import DATASETS, METHODS, METRICS, MODELS, OF_DATA, Metric, models_for, settled
 from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Steps
 
-LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "POT")
+LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "scikit-learn", "POT")
 DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
 UNKNOWN = "nobody knows which pixels matter here"
-_loading = threading.RLock()
+_networks: ContextVar[dict[Spec, models.Model] | None] = ContextVar("networks", default=None)
 
 
 def check(spec: Spec) -> Spec:
@@ -54,40 +57,67 @@ def check(spec: Spec) -> Spec:
 def dataset(spec: Spec) -> Dataset:
     """The data set a Spec means; the last few stay open."""
     arguments = DATASETS[spec.dataset].arguments(spec)
-    with _loading:
-        return _dataset(spec.dataset, tuple(sorted(arguments.items())))
+    return _dataset(spec.dataset, tuple(sorted(arguments.items())))
 
 
-@functools.lru_cache(maxsize=3)
+@cached(3)
 def _dataset(name: str, arguments: tuple[tuple[str, Any], ...]) -> Dataset:
     return DATASETS[name].function(**dict(arguments))
 
 
 def model(spec: Spec) -> models.Model:
-    """The trained model a Spec means; the last few stay loaded. InputError when there is none."""
-    with _loading:
-        return _model(_only(spec, models.catalogue.ADDRESS))
+    """The trained model a Spec means, as it is now; the last few stay loaded. InputError when there is none."""
+    address, pinned = _only(spec, models.catalogue.ADDRESS), _networks.get()
+    if pinned is None:
+        return _model(address, models.stamp(address))
+    if address not in pinned:
+        pinned.setdefault(address, _model(address, models.stamp(address)))
+    return pinned[address]
 
 
-@functools.lru_cache(maxsize=6)
-def _model(address: Spec) -> models.Model:
+@cached(6)
+def _model(address: Spec, stamp: tuple) -> models.Model:
     return models.load(address)
 
 
-@functools.lru_cache(maxsize=3)
-def _training(address: Spec) -> Training:
-    train = dataset(address).train
+@contextlib.contextmanager
+def same_networks(pinned: dict[Spec, models.Model] | None = None) -> Iterator[None]:
+    """Inside the block, or the function it decorates, a Spec keeps meaning the network it meant first.
+
+    So an answer of many parts is about one network, though a model be trained anew meanwhile. Within another such
+    block, the outer one's networks hold. ``pinned``: one dictionary for several blocks that belong together.
+    """
+    outer = _networks.get()
+    token = _networks.set(({} if pinned is None else pinned) if outer is None else outer)
+    try:
+        yield
+    finally:
+        _networks.reset(token)
+
+
+def remembered(maxsize: int) -> Callable:
+    """A decorator: keeps the last results of a function of a Spec, by its arguments and the Spec's network.
+
+    The whole answer is about that one network: trained anew meanwhile, it is asked from the next question on. What
+    ``progress`` is told makes no difference.
+    """
+    kept = cached(maxsize, ignore=("progress",), by=lambda spec, *_, **__: model(spec).digest)
+    return lambda function: same_networks()(kept(function))
+
+
+@cached(3)
+def _training(data: Spec) -> Training:
+    train = dataset(data).train
     return Training(train.x, train.y)
 
 
-@functools.lru_cache(maxsize=8)
-def predictions(address: Spec) -> np.ndarray:
-    """Class probabilities ``(n,C)`` of all images in the Spec's split."""
+@remembered(8)
+def _predictions(address: Spec) -> np.ndarray:
     return model(address).predict_proba(getattr(dataset(address), address.split).x)
 
 
-@functools.lru_cache(maxsize=64)
-def _probabilities(address: Spec, digest: str) -> np.ndarray:
+@remembered(64)
+def _probabilities(address: Spec) -> np.ndarray:
     """Class probabilities ``(C,)`` of one image, asked alone: in a batch its last digits could be others."""
     return model(address).predict_proba(getattr(dataset(address), address.split).x[address.image][None])[0]
 
@@ -100,8 +130,7 @@ def _only(spec: Spec, fields: Iterable[str]) -> Spec:
 
 def split_predictions(spec: Spec) -> np.ndarray:
     """Class probabilities ``(n,C)`` float64 of the Spec's model on all images of its split."""
-    with _loading:
-        return predictions(_only(spec, (*models.catalogue.ADDRESS, "split")))
+    return _predictions(_only(spec, (*models.catalogue.ADDRESS, "split")))
 
 
 def choose(spec: Spec, first: int = 0, last: int | None = None, *, label: int | None = None,
@@ -117,6 +146,7 @@ def choose(spec: Spec, first: int = 0, last: int | None = None, *, label: int | 
     return [int(i) for i in np.flatnonzero(keep) if first <= i < last]
 
 
+@same_networks()
 def explain(spec: Spec) -> Attribution:
     """The map a Spec describes, computed once and then read from disk.
 
@@ -130,10 +160,10 @@ def explain(spec: Spec) -> Attribution:
                          f"{len(part) - 1}.")
     network = model(spec)
     image, label = np.array(part.x[spec.image]), int(part.y[spec.image])
-    probabilities = _probabilities(_only(spec, (*models.catalogue.ADDRESS, "split", "image")), network.digest).copy()
+    probabilities = _probabilities(_only(spec, (*models.catalogue.ADDRESS, "split", "image"))).copy()
     target = _target(spec, label, probabilities)
 
-    path = store.home() / "results" / f"{_key(spec, network)}.bin"
+    path = store.home() / "results" / f"{_key(spec, network, data)}.bin"
     kept = store.load(path)
     if kept is None:
         kept = _compute(spec, network, image, target)
@@ -155,7 +185,7 @@ def _compute(spec: Spec, network: models.Model, image: np.ndarray,
     context = _context(spec, network, image, target)
     start = time.perf_counter()
     try:
-        values = np.asarray(METHODS[spec.method].function(context, **dict(spec.options)), np.float64)
+        values = np.array(METHODS[spec.method].function(context, **dict(spec.options)), np.float64)
     except NotApplicable as reason:
         return {}, {"not_applicable": str(reason), "seconds": time.perf_counter() - start}
     if values.shape != image.shape or not np.isfinite(values).all():
@@ -166,19 +196,19 @@ def _compute(spec: Spec, network: models.Model, image: np.ndarray,
 
 
 def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) -> Context:
-    with _loading:
-        address = _only(spec, models.catalogue.ADDRESS)
-        training = _training(address)
-        shared = _shared(address, network.digest, store.array_key(image), target, spec.output)
+    training = _training(_only(spec, ("dataset", *OF_DATA)))
+    shared = _shared(_only(spec, models.catalogue.ADDRESS), network.digest, store.array_key(image), target,
+                     spec.output)
     return Context(network, image, target, spec.output, training, spec.seed, shared)
 
 
-@functools.lru_cache(maxsize=8)
+@cached(8)
 def _shared(*image: Any) -> Shared:
     """What the methods share of one of the last few images; the arguments are all that it depends on."""
     return Shared()
 
 
+@same_networks()
 def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
     """What PatternLocal passes through for this Spec: surrogate, neighbourhood, outputs, pattern.
 
@@ -194,6 +224,7 @@ def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
                                model_outputs=context.outputs(train.x[np.sort(seen)])[np.argsort(np.argsort(seen))])
 
 
+@same_networks()
 def context(spec: Spec, image: np.ndarray | None = None, target: int | None = None) -> Context:
     """What a method sees of the Spec's image, or of another ``image (h,w)`` in its place, explaining ``target``."""
     network, part = model(spec), getattr(dataset(spec), spec.split)
@@ -241,9 +272,14 @@ def ready(attribution: Attribution, metric: str) -> bool:
     return small or _score_path(attribution, metric).exists()
 
 
+def score_key(attribution: Attribution, metric: str) -> str:
+    """Everything a score depends on."""
+    return store.key(metric, store.array_key(attribution.values, attribution.mask),
+                     *_code("metrics", *_home(METRICS[metric].function)))
+
+
 def _score_path(attribution: Attribution, metric: str) -> Path:
-    return store.home() / "scores" / (store.key(
-        metric, store.array_key(attribution.values, attribution.mask), *_code("metrics")) + ".bin")
+    return store.home() / "scores" / f"{score_key(attribution, metric)}.bin"
 
 
 def _score(attribution: Attribution, metric: Metric) -> tuple[float, str, float]:
@@ -284,7 +320,6 @@ def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *
         data = with_training_images(data, images)
     trained = models.train(spec.model, data, seed=spec.model_seed, progress=progress, way=way, epochs=epochs)
     trained = models.rounded(trained, data.test)
-    _model.cache_clear()
     asked = (f" --training {way}" * (way != "auto") + f" --epochs {epochs}" * bool(epochs)
              + f" --from {images}" * bool(images))
     return models.keep(trained, spec, shipped=shipped, asked=asked)
@@ -296,13 +331,24 @@ def known_models(spec: Spec) -> list[dict[str, Any]]:
     return [r for r in models.records() if all(r.get(name) == value for name, value in wanted.items())]
 
 
-def _key(spec: Spec, network: models.Model) -> str:
+def _key(spec: Spec, network: models.Model, data: Dataset) -> str:
     """Everything a map depends on; what only scoring reads (truth) is left out."""
-    return store.key({**spec.to_dict(), "truth": "", "model_file": network.digest}, *_code("methods", "datasets"),
-                     _code("models/networks.py", "models/tree.py"))
+    functions = METHODS[spec.method].function, DATASETS[spec.dataset].function, MODELS[spec.model].function
+    return store.key({**spec.to_dict(), "truth": "", "model_file": network.digest,
+                      "data_file": data.recipe.get("sha256", "")},
+                     *_code("methods", "datasets", "models/model.py", *(f for one in functions for f in _home(one))))
 
 
-@functools.cache
+def _home(function: Callable) -> tuple[str, ...]:
+    """The file in which a registered function is written; none for what is built in."""
+    try:
+        path = inspect.getfile(inspect.unwrap(function))
+    except TypeError:
+        return ()
+    return (path,) if os.path.isfile(path) else ()
+
+
+@functools.cache  # the code that runs stays the same, whatever is written to its files
 def _code(*packages: str) -> tuple:
     return (store.sources(*packages, "types.py", "pipeline.py"), [version(name) for name in LIBRARIES])
 

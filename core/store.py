@@ -8,30 +8,32 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import hashlib
 import io
+import itertools
 import json
 import logging
 import math
 import os
-import random
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from core.cache import cached
 from core.types import InputError
 
 ASSETS = Path(__file__).parents[1] / "assets"  # what is shipped; manifest.json says what and whence
 log = logging.getLogger("attribution-lab")
 LIMIT = 6_000_000_000  # bytes of data sets kept; those used longest ago go first
 FILES = 20_000  # results kept of each kind; the oldest quarter goes first
-_trouble: list[str] = []
+COUNTED = 100  # results saved between two looks at how many there are: counting takes time
+_trouble: list[str | None] = [None]
+_saved = itertools.count(os.getpid())  # programs that save only a few results look now and then as well
 
 
 def home() -> Path:
@@ -42,7 +44,7 @@ def home() -> Path:
 
 def trouble() -> str | None:
     """Why the last attempt to keep something failed; None when all is well."""
-    return _trouble[-1] if _trouble else None
+    return _trouble[0]
 
 
 def key(*parts: Any) -> str:
@@ -58,11 +60,11 @@ def sha256(path: Path) -> str:
 
 
 def sources(*packages: str) -> str:
-    """A stamp of this program's own code in ``core`` files or folders: new code, new keys."""
+    """A stamp of the code in files or folders, named from ``core`` on or in full: new code, new keys."""
     root = Path(__file__).parent
-    files = sorted(p for name in packages for p in ([root / name] if name.endswith(".py") else
-                                                    (root / name).rglob("*.py")))
-    return key([[str(p.relative_to(root)), sha256(p)] for p in files])
+    files = sorted({p for name in packages for p in ([root / name] if name.endswith(".py") else
+                                                     (root / name).rglob("*.py"))})
+    return key([[str(p.relative_to(root)) if p.is_relative_to(root) else p.name, sha256(p)] for p in files])
 
 
 @contextlib.contextmanager
@@ -92,11 +94,12 @@ def keeping(what: str) -> Iterator[None]:
     """A full or read-only disk inside the block loses the cache entry, never the result."""
     try:
         yield
-        _trouble.clear()
+        _trouble[0] = None
     except OSError as error:
-        _trouble[:] = [f"{what} could not be kept in {home()} ({error.strerror or error}); "
-                       "it works, but will be computed again next time."]
-        log.warning(_trouble[-1])
+        text = (f"{what} could not be kept in {home()} ({error.strerror or error}); it works, but will be computed "
+                "again next time.")
+        _trouble[0] = text
+        log.warning(text)
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
@@ -119,7 +122,7 @@ def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
     return copy.deepcopy(kept)
 
 
-@functools.lru_cache(maxsize=256)
+@cached(256)
 def _load(path: Path, *version: int) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
     stamp, _, data = path.read_bytes().partition(b"\n")
     if hashlib.sha256(data).hexdigest().encode() != stamp:
@@ -212,11 +215,23 @@ def _make_room(folder: Path, needed: int) -> None:
     """Removes the folders used longest ago until ``needed`` more bytes stay under LIMIT."""
     if not folder.is_dir():
         return
-    kept = sorted((p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")),
-                  key=lambda p: p.stat().st_mtime)
-    sizes = {p: sum(f.stat().st_size for f in p.iterdir()) for p in kept}
+    kept = _oldest_first(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    sizes = {p: sum(_about(f)[1] for f in p.glob("*")) for p in kept}
     while kept and sum(sizes[p] for p in kept) + needed > LIMIT:
         shutil.rmtree(kept.pop(0), ignore_errors=True)
+
+
+def _oldest_first(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=_about)
+
+
+def _about(path: Path) -> tuple[float, int]:
+    """When it was last changed, and its bytes; zeros when another process has just removed it."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return 0.0, 0
+    return about.st_mtime, about.st_size
 
 
 def array_key(*arrays: np.ndarray) -> str:
@@ -229,9 +244,9 @@ def array_key(*arrays: np.ndarray) -> str:
 
 
 def _forget_oldest(folder: Path) -> None:
-    """Keeps a folder of results below FILES; looks only now and then, as counting takes time."""
-    if random.random() > 0.01 or not folder.is_dir():
+    """Keeps a folder of results below FILES."""
+    if next(_saved) % COUNTED or not folder.is_dir():
         return
-    kept = sorted(folder.iterdir(), key=lambda p: p.stat().st_mtime)
+    kept = _oldest_first(folder.glob("*.bin"))
     for path in kept[:len(kept) // 4] if len(kept) > FILES else ():
         path.unlink(missing_ok=True)

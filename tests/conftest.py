@@ -23,6 +23,14 @@ def cache(tmp_path_factory):
         os.environ["ATTRIBUTION_LAB_HOME"] = before
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_in_memory():
+    """No test file finds what another one has computed; within one, results are shared as in the program."""
+    from core import cache
+
+    cache.clear_all()
+
+
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
     """An empty cache folder for one test."""

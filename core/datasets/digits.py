@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import gzip
 import zlib
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from core import store
+from core.cache import cached
 from core.registry import DATASETS
 from core.types import Dataset, InputError, Split
 
@@ -42,7 +42,7 @@ def mnist() -> Dataset:
     return _shipped("mnist")
 
 
-@functools.cache
+@cached(2)
 def _shipped(name: str) -> Dataset:
     record = next((r for r in store.manifest("data") if r["name"] == name), None)
     if record is None:
@@ -52,7 +52,8 @@ def _shipped(name: str) -> Dataset:
         x, y = file["x"], file["y"].astype(np.int64)
     ends = np.cumsum([record["train"], record["val"], record["test"]])
     train, val, test = (_split(x[a:b], y[a:b]) for a, b in zip([0, *ends[:2]], ends))
-    return Dataset({"dataset": name}, train, val, test, np.zeros((EDGE, EDGE), bool), "union")
+    recipe = {"dataset": name, "sha256": record["sha256"]}
+    return Dataset(recipe, train, val, test, np.zeros((EDGE, EDGE), bool), "union")
 
 
 def _split(x: np.ndarray, y: np.ndarray) -> Split:

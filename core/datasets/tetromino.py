@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -81,7 +82,8 @@ def xai_tris(scenario: str, background: str, snr: float, *, size: int = 64, samp
         raise InputError(f"samples must be a multiple of 4 (equal quarters of XOR), not {samples}.")
 
     size, samples = recipe["size"], recipe["samples"]
-    path = store.home() / "data" / store.key("xai-tris", recipe, store.sources("datasets"))
+    path = store.home() / "data" / store.key(
+        "xai-tris", recipe, store.sources("datasets"), [version(name) for name in ("numpy", "scipy")])
     arrays = store.load_folder(path)
     if arrays is None:
         x, y, shown = generate(**recipe)

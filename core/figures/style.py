@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from core.cache import cached
 from core.types import InputError, one_of
 
 # ColorBrewer RdBu (reversed) and Crameri's berlin, their middle replaced by the page's own background so
@@ -109,7 +109,7 @@ def outline(mask: np.ndarray) -> list[tuple[tuple[float, float], tuple[float, fl
     return list(_outline(mask.shape, np.ascontiguousarray(mask, bool).tobytes()))
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _outline(shape: tuple[int, int], content: bytes) -> tuple:
     padded = np.pad(np.frombuffer(content, bool).reshape(shape), 1).astype(int)
     across = np.diff(padded, axis=0)[:, 1:-1] != 0  # edge above row i

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import functools
 import io
 from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image, ImageDraw
 
+from core.cache import cached
 from core.figures.style import Theme, coloured, outline
 
 EDGE = 256  # pixels of a picture at least, so that outlines are fine and zooming stays crisp
@@ -47,7 +47,7 @@ def dots(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Seque
     return _dots(packed, tuple(map(tuple, span)), width)
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _dots(layers: tuple, span: tuple, width: int) -> bytes:
     (left, right), (bottom, top) = span
     height = round(width * (top - bottom) / (right - left))

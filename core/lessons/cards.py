@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core import pipeline
+from core.cache import cached
 from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
 from core.types import Attribution, InputError, NotApplicable, Spec
 
@@ -52,7 +52,8 @@ def entries(family: str) -> list[Entry]:
     return list(FAMILIES[family].values())
 
 
-@functools.lru_cache(maxsize=128)
+@pipeline.same_networks()
+@cached(128, by=lambda *_, **__: pipeline.models.stamp())
 def example(family: str, name: str) -> Example:
     """The example of one entry; an entry that cannot have one gets the reason instead."""
     try:

@@ -5,7 +5,6 @@ PatternLocal, section 2.2; Haufe et al. 2014. The answer is the sign of s; x2 kn
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from core.cache import cached
 from core.datasets import toy
 from core.methods.context import Context, Training
 from core.methods.pattern import haufe_patterns
@@ -52,13 +52,13 @@ class TwoVariables:
                 "correlation_of_x2_with_s": self.correlation, "note": self.note}
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _points(sigma_d: float) -> tuple[np.ndarray, np.ndarray]:
     x = toy.linear_suppressor(POINTS, sigma_d, np.random.default_rng(0))
     return x, x[:, 0] - x[:, 1]
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def two_variables(sigma_d: float = 1.0, x2_weight: float = 0.0) -> TwoVariables:
     """How well the sign of ``x1 + v x2`` gives the sign of s, for the reader's v and for the best one."""
     x, s = _points(sigma_d)
@@ -106,7 +106,7 @@ class FromWeight:
                 "share_of_x2": self.share, "note": self.note}
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def from_weight(sigma_d: float = 1.0) -> FromWeight:
     """The best weight [1, -1], its pattern ``Cov(x) w / Var(w'x)``, and what methods say at s = 1, d = sigma_d."""
     x, s = _points(sigma_d)

@@ -6,7 +6,6 @@ the tests hold them against the registered ones.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from core.cache import cached
 from core.datasets import toy
 from core.registry import METHODS
 
@@ -61,12 +61,12 @@ class Xor:
                 "notes": list(self.notes)}
 
 
-@functools.lru_cache(maxsize=32)
+@cached(32)
 def _points(sigma_d: float, samples: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
     return toy.xor_suppressor(samples, sigma_d, np.random.default_rng(0))
 
 
-@functools.lru_cache(maxsize=32)
+@cached(32)
 def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
     """How much importance four methods give to the suppressor x3 of the classifier ``tanh(f/tau)``."""
     x, y = _points(sigma_d)
@@ -96,7 +96,7 @@ def _notes(sigma_d: float, bandwidth: float, flat: int, worth: float, alone: int
     return tuple(notes)
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _pattern_shares(sigma_d: float, bandwidth: float) -> tuple[np.ndarray, float]:
     x = _points(sigma_d)[0]
     found, worth = patterns(x, toy.xor_direction(x), x, bandwidth)
@@ -130,7 +130,7 @@ def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
     return np.where(counts[:, None] < 1 + FLAT, np.nan, found), float(counts.mean())
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _lime_shares(sigma_d: float, tau: float) -> np.ndarray:
     return toy.shares(lime(_points(sigma_d)[0], tau))
 
@@ -158,7 +158,7 @@ def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     return np.concatenate(found)
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _shapley_shares(sigma_d: float, tau: float) -> np.ndarray:
     return toy.shares(shapley(_points(sigma_d)[0], tau))
 
@@ -212,12 +212,12 @@ def reach(sigma_d: float = 1.0, bandwidth: float = 5.0) -> Reach:
                  toy.xor_share(sigma_d, bandwidth), local, POINTS, note)
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _closed_curve(sigma_d: float) -> np.ndarray:
     return np.array([toy.xor_share(sigma_d, b) for b in CURVE])
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def sampled_curve(sigma_d: float, samples: int = POINTS, centers: int = 500) -> np.ndarray:
     """The share estimated from ``samples`` points at the first ``centers`` of them, for each width in SAMPLED."""
     x = _points(sigma_d, samples)[0]

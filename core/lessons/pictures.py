@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,11 +57,15 @@ class Idea:
         return {"angle": self.angle, "inside": self.inside, "spec": IDEA.to_dict()}
 
 
-@functools.lru_cache(maxsize=1)
 def idea() -> Idea:
     """Figure 1 of the paper on real images: data, boundary, local surrogate, weight and pattern, and their maps."""
-    maps = {name: pipeline.explain(IDEA.replace(method=name)) for name in ("gradient", "patternlocal")}
-    context = pipeline.context(IDEA)
+    return _idea(IDEA)
+
+
+@pipeline.remembered(1)
+def _idea(spec: Spec) -> Idea:
+    maps = {name: pipeline.explain(spec.replace(method=name)) for name in ("gradient", "patternlocal")}
+    context = pipeline.context(spec)
     here = context.image.ravel().astype(np.float64)
     weight, pattern = (maps[name].values.ravel() for name in maps)
     first = pattern / np.linalg.norm(pattern)
@@ -104,16 +108,19 @@ class Background:
                 "curve": {m: v.tolist() for m, v in self.curve.items()}, "accuracy": self.accuracy}
 
 
+@pipeline.same_networks()
 def images(image: int, correlation: float,
            progress: Callable[[int, int, str], None] | None = None) -> tuple[Background, ...]:
     """The same methods on the same test image number of the WHITE and the CORR data set at equal SNR."""
-    asked = [(name, method) for name in BACKGROUNDS for method in SHOWN]
+    asked = {(name, method): IMAGES.replace(background=name, image=image, method=method, options=SHOWN[method])
+             for name in BACKGROUNDS for method in SHOWN}
     with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # the two data sets side by side
-        waiting = [pool.submit(_map, name, image, method) for method in SHOWN for name in BACKGROUNDS]
+        waiting = [pool.submit(copy_context().run, _map, asked[name, method])  # the same networks in every thread
+                   for method in SHOWN for name in BACKGROUNDS]
         for done, _ in enumerate(as_completed(waiting)):
             if progress:
                 progress(done, len(waiting), "maps")
-    maps = {key: _map(key[0], image, key[1]) for key in asked}
+    maps = {key: _map(spec) for key, spec in asked.items()}
     return tuple(_background(name, {m: maps[name, m] for m in SHOWN}, correlation) for name in BACKGROUNDS)
 
 
@@ -126,9 +133,9 @@ def _background(name: str, maps: Mapping[str, Attribution], correlation: float) 
         curve(even, mask, related), pipeline.models.find(IMAGES.replace(background=name))["accuracy"])
 
 
-@functools.lru_cache(maxsize=64)
-def _map(background: str, image: int, method: str) -> Attribution:
-    return pipeline.explain(IMAGES.replace(background=background, image=image, method=method, options=SHOWN[method]))
+@pipeline.remembered(64)
+def _map(spec: Spec) -> Attribution:
+    return pipeline.explain(spec)
 
 
 def zones(values: np.ndarray, mask: np.ndarray, related: np.ndarray, correlation: float) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from core.cache import Memory
 from core.types import margin
 
 BATCH = 512  # images in one pass through the network: bounds memory whatever an option says
@@ -56,22 +56,22 @@ class Training:
 
     def __init__(self, x: np.ndarray, y: np.ndarray):
         self.x, self.y = x.reshape(len(x), -1), y
-        self._lock, self._found = threading.Lock(), {}
+        self._memory = Memory(KEPT)
 
-    @cached_property
+    @property
     def mean(self) -> np.ndarray:
         """Mean image ``(d,)`` float64."""
-        return np.asarray(self.x.mean(0, dtype=np.float64))
+        return self._memory.get("mean", lambda: np.asarray(self.x.mean(0, dtype=np.float64)))
 
-    @cached_property
+    @property
     def squares(self) -> np.ndarray:
         """Squared length ``(n,)`` float64 of every image."""
-        return np.einsum("ij,ij->i", self.x, self.x).astype(np.float64)
+        return self._memory.get("squares", lambda: np.einsum("ij,ij->i", self.x, self.x).astype(np.float64))
 
-    @cached_property
+    @property
     def spread(self) -> float:
         """Range of pixel values, the unit in which noise options are given."""
-        return float(self.x.max() - self.x.min())
+        return self._memory.get("spread", lambda: float(self.x.max() - self.x.min()))
 
     def components(self, count: int) -> np.ndarray:
         """The ``count`` principal components ``(count, d)``."""
@@ -84,26 +84,18 @@ class Training:
     def _principal(self, count: int):
         from sklearn.decomposition import PCA  # late: slow to import, needed by one simplification only
 
-        with self._lock:
-            if count not in self._found:
-                self._found[count] = PCA(count, random_state=0).fit(self.x)
-            return self._found[count]
+        return self._memory.get(("components", count), lambda: PCA(count, random_state=0).fit(self.x))
 
 
 class Shared:
     """What several methods need of one image and output, computed once, whichever of them asks first."""
 
     def __init__(self):
-        self._lock, self._found = threading.RLock(), {}
+        self._memory = Memory(KEPT)
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """What ``compute`` gives; ``key`` holds all it depends on beside the image. Nobody may change it."""
-        with self._lock:
-            if key not in self._found:
-                while len(self._found) >= KEPT:
-                    self._found.pop(next(iter(self._found)))
-                self._found[key] = compute()
-            return self._found[key]
+        """What ``compute`` gives; ``key`` holds all it depends on beside the image. Its arrays are read-only."""
+        return self._memory.get(key, compute)
 
 
 class Context:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+
+from core.cache import Memory
 
 BATCH = 256  # images in one forward pass
 CONVOLVED = 16  # the same of a network whose layers are larger than its images: what lies between stays in the cache
@@ -29,22 +30,24 @@ class Model:
     accuracy: float
     facts: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+    _memory: Memory = field(default_factory=lambda: Memory(2), init=False, repr=False, compare=False)
 
-    @cached_property
+    @property
     def double(self) -> nn.Module:
         """The same network in float64: what OpenAPI and probabilities need."""
-        return freeze(copy.deepcopy(self.module).double())
+        return self._memory.get("double", lambda: freeze(copy.deepcopy(self.module).double()))
 
-    @cached_property
+    @property
     def batch(self) -> int:
+        """Images in one forward pass."""
         return CONVOLVED if any(isinstance(layer, nn.Conv2d) for layer in self.module.modules()) else BATCH
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""
-        size = self.batch
+        size, network = self.batch, self.double
         parts = (torch.from_numpy(np.require(x[i:i + size], np.float64, "W")) for i in range(0, len(x), size))
         with torch.no_grad():
-            return torch.cat([self.double(part).softmax(1) for part in parts]).numpy()
+            return torch.cat([network(part).softmax(1) for part in parts]).numpy()
 
 
 def freeze(module: nn.Module) -> nn.Module:

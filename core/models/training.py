@@ -8,6 +8,7 @@ the first layer afterwards, so the network still takes pixels.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -29,6 +30,7 @@ LIFTED = 0.8  # validation accuracy that makes the other way unnecessary
 GOOD = 0.9999  # validation accuracy that ends a training
 BATCH = 64
 WHITEN = 1e-3  # share of the mean eigenvalue added before the inverse square root
+_one_at_a_time = threading.Lock()  # PyTorch has one generator for all threads
 
 
 def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | None = None,
@@ -47,7 +49,7 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
     size = dataset.train.x.shape[-1]
     tell = progress or (lambda done, total, text: None)
     tell(0, most, "preparing")
-    with torch.random.fork_rng(devices=[]):
+    with _one_at_a_time, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if entry.fit:
             module = entry.function(size)

@@ -30,13 +30,15 @@ class LogisticModelTree(nn.Module):
     """``left``, ``right``, ``pixel``, ``threshold (m,)`` of its nodes; ``weight (leaves,C,d)``, ``bias (leaves,C)``.
 
     A node whose ``pixel`` is negative is a leaf, and ``left`` its number. Larger than the threshold goes right.
+    Numbers of nodes, leaves and pixels are whole numbers, in a file too: half precision has none above 2,048 but
+    even ones.
     """
 
     def __init__(self, size: int):
         super().__init__()
         self.size = size
         for name in ("left", "right", "pixel"):
-            self.register_buffer(name, torch.zeros(1, dtype=torch.float32))
+            self.register_buffer(name, torch.zeros(1, dtype=torch.int32))
         self.pixel -= 1
         self.register_buffer("threshold", torch.zeros(1))
         self.weight = nn.Parameter(torch.zeros(1, CLASSES, size * size))
@@ -57,10 +59,11 @@ class LogisticModelTree(nn.Module):
         return logits.view(len(x), -1, CLASSES)[torch.arange(len(x)), self.regions(x.detach())]
 
     def load_state_dict(self, state: dict[str, torch.Tensor], *arguments: Any, **named: Any):
-        """Takes a tree of any size."""
+        """Takes a tree of any size; its numbers may be written as floats, as in older files."""
+        state = dict(state)
         for name, tensor in state.items():
             if name in self._buffers:
-                self._buffers[name] = tensor.clone()
+                state[name] = self._buffers[name] = tensor.to(self._buffers[name].dtype, copy=True)
             elif name in self._parameters:
                 self._parameters[name] = nn.Parameter(tensor.clone(), requires_grad=False)
         return super().load_state_dict(state, *arguments, **named)
@@ -78,8 +81,7 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[
     tensor = torch.from_numpy
     structure = {"left": tensor(np.where(is_leaf, numbers, grown.children_left)),
                  "right": tensor(grown.children_right), "pixel": tensor(np.where(is_leaf, -1, grown.feature)),
-                 "threshold": tensor(grown.threshold)}
-    structure = {name: value.float() for name, value in structure.items()}
+                 "threshold": tensor(_rounded_down(grown.threshold))}
     leaves, d = int(is_leaf.sum()), x.shape[1]
     module.load_state_dict({**structure, "weight": torch.zeros(leaves, CLASSES, d),
                             "bias": torch.zeros(leaves, CLASSES)})
@@ -97,6 +99,16 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[
                                       [p[i] for p, i in zip(labels, inside)], root)
         module.weight.data[leaf], module.bias.data[leaf], most = weights[:-1].T, weights[-1], max(most, passes)
     return most
+
+
+def _rounded_down(thresholds: np.ndarray) -> np.ndarray:
+    """The largest float32 values that are not above thresholds (m,) float64: no float32 pixel changes sides.
+
+    Rounded to the nearest, a threshold between two neighbouring pixel values could become the larger one, and half
+    precision could lie anywhere between the images' values.
+    """
+    near = thresholds.astype(np.float32)
+    return np.where(near > thresholds, np.nextafter(near, np.float32(-np.inf)), near)
 
 
 def _regression(images: list[torch.Tensor], labels: list[torch.Tensor],

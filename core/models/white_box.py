@@ -2,66 +2,83 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from core.models.tree import LogisticModelTree
-from core.types import margin
+from core.types import NotApplicable, margin
 
-BATCH = 64  # images in one pass: bounds memory, and what lies between layers stays in the cache
-
-
-@contextlib.contextmanager
-def _watched(module: nn.Module) -> Iterator[list[np.ndarray]]:
-    """A list to which a pass through the module inside the block adds its switch settings (n,k), layer by layer."""
-    found: list[np.ndarray] = []
-
-    def relu(_: nn.Module, given: tuple, __: torch.Tensor) -> None:
-        found.append((given[0] > 0).flatten(1).numpy())
-
-    def pool(layer: nn.MaxPool2d, given: tuple, __: torch.Tensor) -> None:
-        _, at = functional.max_pool2d(given[0].detach(), layer.kernel_size, layer.stride, layer.padding,
-                                      return_indices=True)
-        bits = np.frombuffer(at.flatten(1).numpy().astype(">u2").tobytes(), np.uint8).reshape(len(at), -1)
-        found.append(np.unpackbits(bits, axis=1).astype(bool))
-
-    def leaf(tree: LogisticModelTree, given: tuple, __: torch.Tensor) -> None:
-        number = tree.regions(given[0].detach()).numpy().astype(">u2")
-        found.append(np.unpackbits(number.view(np.uint8).reshape(-1, 2), axis=1).astype(bool))
-
-    seen = {nn.ReLU: relu, nn.MaxPool2d: pool, LogisticModelTree: leaf}
-    handles = [layer.register_forward_hook(seen[type(layer)]) for layer in module.modules() if type(layer) in seen]
-    try:
-        yield found
-    finally:
-        for handle in handles:
-            handle.remove()
+BATCH = 64  # images in one pass: bounds memory, and activations stay in the processor's cache
+RECTIFIERS = {"relu", "leaky_relu"}  # PyTorch's operations, modules or not; those that end in _ work in place
+POOLS = {"max_pool2d_with_indices", "adaptive_max_pool2d"}
+UNREADABLE = set("tanh sigmoid gelu silu mish softplus elu hardtanh hardsigmoid hardswish threshold _prelu_kernel "
+                 "exp log pow sqrt sin cos abs clamp clamp_min clamp_max maximum minimum amax amin sort topk "
+                 "max_pool1d max_pool3d_with_indices _softmax _log_softmax native_layer_norm native_group_norm".split())
 
 
-def _packed(found: list[np.ndarray], count: int) -> np.ndarray:
-    """One pass's settings as a row of bits an input; a model without switches has one region."""
-    rows = np.packbits(np.concatenate(found, axis=1), axis=1) if found else np.zeros((count, 1), np.uint8)
-    found.clear()
-    return rows
+class _Switches(TorchDispatchMode):
+    """Notes the switch settings (n,k) of every layer that runs inside the block.
+
+    Only of this thread's own passes, and without touching the module: all readers share it.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.settings: list[np.ndarray] = []
+
+    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        name = _name(function)
+        if name in RECTIFIERS:
+            self.settings.append((arguments[0] > 0).flatten(1).numpy())
+        elif name in UNREADABLE:
+            raise NotApplicable(f"The model's regions cannot be read from inside: {name.strip('_')} is neither linear "
+                                "nor a ReLU or max pooling.")
+        result = function(*arguments, **keywords) if keywords else function(*arguments)
+        if name in POOLS:
+            self.settings.append(_bits(result[1], arguments[0][0, 0].numel()))
+        return result
+
+    def rows(self, count: int) -> np.ndarray:
+        """One pass's settings as a row of packed bits for each of ``count`` inputs, and forgets them.
+
+        A model without switches has one region.
+        """
+        found, self.settings = self.settings, []
+        return np.packbits(np.concatenate(found, axis=1), axis=1) if found else np.zeros((count, 1), np.uint8)
+
+
+@functools.cache  # PyTorch's operations are always the same
+def _name(operation: torch._ops.OpOverload) -> str:
+    return operation.overloadpacket.__name__.rstrip("_")
+
+
+def _bits(numbers: torch.Tensor, count: int = 2**16) -> np.ndarray:
+    """Whole numbers (n,...) below ``count`` as bits ``(n,k)``."""
+    rows = numbers.flatten(1).numpy().astype(">u2" if count <= 2**16 else ">u4")
+    return np.unpackbits(rows.view(np.uint8).reshape(len(rows), -1), axis=1).astype(bool)
+
+
+def _logits(module: nn.Module, part: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
+    """What the module says of images (n,h,w), and their switch settings ``(n,k)`` as packed bits."""
+    if hasattr(module, "regions"):  # a tree numbers its regions itself
+        return module(part), np.packbits(_bits(module.regions(part.detach())[:, None]), axis=1)
+    with _Switches() as switches:
+        logits = module(part)
+    return logits, switches.rows(len(part))
 
 
 def patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
     """The switch settings ``(n,k)`` uint8, packed bits, of images (n,h,w) in a float64 model.
 
     Two inputs lie in one linear region if all ReLUs and all max pools choose alike, or in a tree, if they
-    fall into the same leaf: equal rows.
+    fall into the same leaf: equal rows. NotApplicable for a model with other switches, or one that bends.
     """
-    rows = []
-    with torch.no_grad(), _watched(module) as found:
-        for part in _parts(images):
-            module(part)
-            rows.append(_packed(found, len(part)))
-    return np.concatenate(rows)
+    with torch.no_grad():
+        return np.concatenate([_logits(module, part)[1] for part in _parts(images)])
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -73,7 +90,7 @@ def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _parts(images: np.ndarray) -> Sequence[torch.Tensor]:
-    return torch.from_numpy(np.asarray(images, np.float64)).split(BATCH)
+    return torch.from_numpy(np.require(images, np.float64, "W")).split(BATCH)
 
 
 def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
@@ -81,19 +98,27 @@ def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tupl
 
     The margin is the mean log ratio of class c to the others; inside a region its gradient is D_c.
     """
-    return inside(module, images, target)[1:]
+    found = []
+    for part in _parts(images):
+        part = part.clone().requires_grad_(True)
+        found.append(_weights(part, module(part), target))
+    weights, margins = zip(*found)
+    return np.concatenate(weights), np.concatenate(margins)
+
+
+def _weights(part: torch.Tensor, logits: torch.Tensor, target: int) -> tuple[np.ndarray, np.ndarray]:
+    value = margin(logits, target)
+    return torch.autograd.grad(value.sum(), part)[0].numpy(), value.detach().numpy()
 
 
 def inside(module: nn.Module, images: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``patterns``, and both of ``decision_weights``, of the same images in one pass."""
-    rows, weights, margins = [], [], []
-    with _watched(module) as found:
-        for part in _parts(images):
-            part = part.clone().requires_grad_(True)
-            value = margin(module(part), target)
-            rows.append(_packed(found, len(part)))
-            weights.append(torch.autograd.grad(value.sum(), part)[0].numpy())
-            margins.append(value.detach().numpy())
+    found = []
+    for part in _parts(images):
+        part = part.clone().requires_grad_(True)
+        logits, rows = _logits(module, part)
+        found.append((rows, *_weights(part, logits, target)))
+    rows, weights, margins = zip(*found)
     return np.concatenate(rows), np.concatenate(weights), np.concatenate(margins)
 
 

@@ -1,8 +1,7 @@
-"""What the rooms of this package share: neighbours, cosines, explanations of any input, and a memory."""
+"""What the modules of this package share: neighbours, and explanations of any input."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -13,21 +12,6 @@ from core.types import Spec
 
 Progress = Callable[[int, int, str], None]
 KEPT = 32  # results of each kind that stay in memory
-
-
-def remembered(function: Callable) -> Callable:
-    """Keeps the last results by their arguments, whatever ``progress`` was told."""
-    kept: dict[tuple, object] = {}
-
-    @functools.wraps(function)
-    def call(*arguments, progress: Progress | None = None):
-        if (found := kept.get(arguments)) is None:
-            found = function(*arguments, progress=progress)
-            while len(kept) >= KEPT:
-                kept.pop(next(iter(kept)), None)
-            kept[arguments] = found
-        return found
-    return call
 
 
 def nearest(spec: Spec) -> int:
@@ -43,7 +27,7 @@ def by_distance(spec: Spec) -> np.ndarray:
     return order[order != spec.image]
 
 
-@functools.lru_cache(maxsize=256)
+@pipeline.remembered(256)
 def _explained(spec: Spec, method: str, image: bytes | None) -> np.ndarray:
     whole = pipeline.check(spec.replace(method=method, options=()))
     context = pipeline.context(whole)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,7 +49,7 @@ class Agreement:
     reason: str = ""
 
 
-@functools.lru_cache(maxsize=64)
+@pipeline.remembered(64)
 def partner(spec: Spec, kind: str) -> Partner:
     """The input with which the image's explanation is compared."""
     one_of("partner", kind, PARTNERS)
@@ -79,7 +78,7 @@ def nearest_mate(spec: Spec) -> int:
     return next(int(number) for number in by_distance(spec) if mates[number])
 
 
-@functools.lru_cache(maxsize=4)
+@pipeline.remembered(4)
 def _switches(spec: Spec) -> np.ndarray:
     """Switch settings ``(n,k)`` of all images of the Spec's split."""
     return white_box.patterns(pipeline.model(spec).double, getattr(pipeline.dataset(spec), spec.split).x)
@@ -103,6 +102,7 @@ def first_border(context: Context, here: np.ndarray, there: np.ndarray) -> float
     return float(low)
 
 
+@pipeline.same_networks()
 def agreements(spec: Spec, kind: str, methods: Sequence[str] = COMPARED,
                progress: Progress | None = None) -> list[Agreement]:
     """How far each method says the same at the image and at its partner, explaining the same class."""

@@ -12,7 +12,7 @@ from core.methods import numeric
 from core.methods.openapi import DecisionFeatures, answer
 from core.metrics.regions import relative_l1
 from core.models import white_box
-from core.regions.common import Progress, remembered
+from core.regions.common import KEPT, Progress
 from core.types import NotApplicable, Spec
 
 DISTANCES = (1e-2, 1e-4, 1e-8)  # as in the paper
@@ -41,7 +41,7 @@ class Decision:
         return self.found.weights.reshape(self.truth.shape)
 
 
-@remembered
+@pipeline.remembered(KEPT)
 def decision(spec: Spec, sampling: str = "orthogonal", *, progress: Progress | None = None) -> Decision:
     """OpenAPI on the Spec's image, compared with the network's own weights."""
     context = pipeline.context(spec)
@@ -68,14 +68,18 @@ def errors(spec: Spec, *, progress: Progress | None = None) -> Iterator[Error]:
     Beyond LARGE pixels ZOO, whose pixels do not depend on each other, is asked about SOME random ones, and
     regressions, which solve for all pixels twice over, are left out.
     """
-    d = decision(spec, progress=progress)
+    networks: dict = {}
+    with pipeline.same_networks(networks):
+        d = decision(spec, progress=progress)
     yield Error("OpenAPI", float("nan"), d.error, d.found.reason)
     for name in ("zoo", "naive") if d.image.size > LARGE else ("zoo", "linear", "ridge", "naive"):
-        yield from _errors(spec, name, progress=progress)
+        with pipeline.same_networks(networks):
+            found = _errors(spec, name, progress=progress)
+        yield from found
 
 
-@remembered
-def _errors(spec: Spec, name: str, *, progress: Progress | None = None) -> list[Error]:
+@pipeline.remembered(KEPT)
+def _errors(spec: Spec, name: str, *, progress: Progress | None = None) -> tuple[Error, ...]:
     """Those of one way at all distances."""
     context, way, truth = pipeline.context(spec), numeric.WAYS[name], decision(spec).truth.ravel()
     rng, label, h, ratios = np.random.default_rng(spec.seed), way.label, np.array(DISTANCES), []
@@ -91,8 +95,8 @@ def _errors(spec: Spec, name: str, *, progress: Progress | None = None) -> list[
             ratios.append(numeric.ask(context, points, one))
         weights = numeric.weights(way, points, np.column_stack(ratios), h)
     except NotApplicable as reason:
-        return [Error(label, float(one), float("nan"), str(reason)) for one in h]
-    return [Error(label, float(one), relative_l1(w, truth)) for one, w in zip(h, weights.T)]
+        return tuple(Error(label, float(one), float("nan"), str(reason)) for one in h)
+    return tuple(Error(label, float(one), relative_l1(w, truth)) for one, w in zip(h, weights.T))
 
 
 def _steps(pixels: np.ndarray, size: int) -> np.ndarray:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from core import pipeline
 from core.metrics.ablation import Ablation, ablation
-from core.regions.common import Progress, explain, remembered
+from core.regions.common import KEPT, Progress, explain
 from core.registry import METHODS
 from core.types import NotApplicable, Spec
 
 REMOVED = ("openapi", "saliency", "gradient_x_input", "lime")
 
 
-@remembered
+@pipeline.remembered(KEPT)
 def removals(spec: Spec, *, progress: Progress | None = None) -> dict[str, Ablation | str]:
     """Per method the probabilities on the way (OpenAPI, section V-A), or the reason why there is no map."""
     context, found = pipeline.context(spec), {}

@@ -10,7 +10,7 @@ from core import pipeline
 from core.methods.openapi import DecisionFeatures
 from core.metrics.regions import cosine
 from core.models import white_box
-from core.regions.common import Progress, by_distance, explain, remembered
+from core.regions.common import KEPT, Progress, by_distance, explain
 from core.regions.consistency import PARTNERS, partner
 from core.registry import METHODS
 from core.types import InputError, NotApplicable, Spec
@@ -53,7 +53,7 @@ class Line:
     class_change: np.ndarray
 
 
-@remembered
+@pipeline.remembered(KEPT)
 def region_map(spec: Spec, half_width: float, points: int = 41, *, progress: Progress | None = None) -> RegionMap:
     """The plane through the image and two near ones of different classes, out to ``half_width`` pixel units."""
     if not half_width > 0 or points < 2:
@@ -108,7 +108,7 @@ def tested(spec: Spec, found: DecisionFeatures, axes: np.ndarray) -> tuple[np.nd
     return offsets @ axes.reshape(2, -1).T, (rows[1:] == rows[0]).all(1)
 
 
-@remembered
+@pipeline.remembered(KEPT)
 def line(spec: Spec, number: int, points: int = 41, *, progress: Progress | None = None) -> Line:
     """How explanations change on the way to image ``number``: the exact weights and cheap methods."""
     context = pipeline.context(spec)

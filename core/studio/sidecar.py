@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import io
 import json
@@ -15,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from core import __version__, pipeline
+from core.cache import cached
 from core.figures import paper
 from core.figures import report as pages
-from core.regions.common import Progress, remembered
+from core.regions.common import KEPT, Progress
 from core.registry import OF_DATA
 from core.studio.kinds import Content
 from core.studio.spec import FIGURES, FigureSpec, restore
@@ -40,13 +40,20 @@ class Sidecar:
     notices: tuple[str, ...] = ()
 
 
-@remembered
+def _networks(figure: FigureSpec, *_: str, progress: Progress | None = None) -> tuple[str, ...]:
+    """The digests of the models behind a figure."""
+    return tuple(pipeline.model(r).digest for r in figure.rows) if figure.kind in NEEDS_MODEL else ()
+
+
+@pipeline.same_networks()
+@cached(KEPT, ignore=("progress",), by=_networks)
 def content(figure: FigureSpec, *, progress: Progress | None = None) -> Content:
     """What the figure shows, computed; the last few stay in memory. InputError, also for a missing model."""
     return FIGURES[figure.kind].function(figure, progress, **dict(figure.settings))
 
 
-@remembered
+@pipeline.same_networks()
+@cached(KEPT, ignore=("progress",), by=_networks)
 def draw(figure: FigureSpec, ending: str, *, progress: Progress | None = None) -> bytes:
     """The figure as a ``pdf``, ``svg`` or ``png`` file with its FigureSpec in the metadata."""
     c = content(figure, progress=progress)
@@ -55,6 +62,7 @@ def draw(figure: FigureSpec, ending: str, *, progress: Progress | None = None) -
     return paper.save(drawn, ending, {"program": PROGRAM, "version": __version__, "figure": figure.to_dict()})
 
 
+@pipeline.same_networks()
 def sidecar(figure: FigureSpec, *, progress: Progress | None = None, endings: tuple[str, ...] = ()) -> str:
     """The JSON that rebuilds the figure: all settings, versions, caption, sha256 of models, data and files."""
     c = content(figure, progress=progress)
@@ -120,7 +128,7 @@ def fingerprints(figure: FigureSpec) -> dict[str, dict[str, str]]:
     return stamps
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def _data_stamp(spec: Spec) -> str:
     data = pipeline.dataset(spec)
     part, total = getattr(data, spec.split), hashlib.sha256()
@@ -129,6 +137,7 @@ def _data_stamp(spec: Spec) -> str:
     return total.hexdigest()
 
 
+@pipeline.same_networks()
 def archive(figure: FigureSpec, ending: str, name: str, *, progress: Progress | None = None) -> bytes:
     """Figure, sidecar, caption, arrays and tables in one zip file."""
     c = content(figure, progress=progress)
@@ -160,6 +169,7 @@ def table(figure: FigureSpec, ending: str) -> bytes:
     return packed.getvalue()
 
 
+@pipeline.same_networks()
 def report(figure: FigureSpec, how: tuple[str, str]) -> bytes:
     """A figure of maps as one html file; ``how`` are the commands and the Python that give its numbers."""
     c, scale = content(figure), figure.layout.scale

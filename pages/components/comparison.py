@@ -40,7 +40,7 @@ def results(base: Spec, methods: Sequence[str]) -> list[Result]:
                 found.append(Result(method, reason=str(reason)))
             else:
                 found.append(Result(method, attribution, score=known(attribution)))
-    jobs.drop_waiting({(r.attribution.spec, name) for r in found if r.attribution for name in SLOW})
+    jobs.drop_waiting({pipeline.score_key(r.attribution, name) for r in found if r.attribution for name in SLOW})
     return _sorted(found)
 
 

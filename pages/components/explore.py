@@ -14,13 +14,16 @@ from pages.components import choices, controls, jobs, views
 
 
 def run(bar: Callable[[], None], show: Callable[[Spec], None]) -> None:
-    """A page: its own ``bar`` of controls under the image's, and ``show`` for the chosen image."""
+    """A page: its own ``bar`` of controls under the image's, and ``show`` for the chosen image.
+
+    All of it is about one network, though that be trained anew meanwhile.
+    """
     choices.restore()
     top = st.container()
     controls.data_and_model()
     saved = st.sidebar.container()
     spec = choices.spec()
-    with told(st.container()):
+    with told(st.container()), pipeline.same_networks():
         ready = pipeline.has_model(spec)
         image = controls.image_bar(spec) if ready else None
         bar()

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Container
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields
 
@@ -28,36 +29,36 @@ def _pool() -> ThreadPoolExecutor:
 def start_score(attribution: Attribution, metric: str) -> Future[Score]:
     """The future score of a map; asking again for the same map and metric gives the same future."""
     futures = st.session_state.setdefault("score_futures", {})
-    spec = (attribution.spec, metric)
-    if spec not in futures:
+    key = pipeline.score_key(attribution, metric)
+    if key not in futures:
         while len(futures) >= KEPT:
             futures.pop(next(iter(futures)))
-        futures[spec] = _pool().submit(pipeline.score, attribution, [metric])
-    return futures[spec]
+        futures[key] = _pool().submit(pipeline.score, attribution, [metric])
+    return futures[key]
 
 
 def known_score(attribution: Attribution, metric: str) -> Score | None:
     """The score of a map if it need not be waited for."""
-    future = st.session_state.get("score_futures", {}).get((attribution.spec, metric))
+    future = st.session_state.get("score_futures", {}).get(pipeline.score_key(attribution, metric))
     if future and future.done():
         return future.result()
     return pipeline.score(attribution, [metric]) if pipeline.ready(attribution, metric) else None
 
 
-def drop_waiting(needed: set) -> None:
-    """Takes back scores of maps no longer on screen that have not been started."""
+def drop_waiting(needed: Container[str]) -> None:
+    """Takes back scores, but the needed (by ``pipeline.score_key``), that have not been started."""
     futures = st.session_state.get("score_futures", {})
-    for spec in [s for s, f in futures.items() if s not in needed and not f.done() and f.cancel()]:
-        del futures[spec]
+    for key in [k for k, f in futures.items() if k not in needed and not f.done() and f.cancel()]:
+        del futures[key]
 
 
 class Training:
-    """``python -m core train`` for one Spec, in a process of its own, with its last word of progress."""
+    """``python -m core train`` for one Spec, in a process of its own, with its last ``word`` of progress: (done, total, text)."""
 
     def __init__(self, spec: Spec):
         flags = [f"--{f.name.replace('_', '-')}={getattr(spec, f.name)}" for f in fields(Spec)
                  if f.name in pipeline.models.catalogue.ADDRESS]
-        self.spec, self.done, self.total, self.text = spec, 0, 1, "starting"
+        self.spec, self.word = spec, (0, 1, "starting")
         self.process = subprocess.Popen([sys.executable, "-m", "core", "train", *flags], cwd=ROOT,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         threading.Thread(target=self._read, daemon=True).start()
@@ -67,9 +68,9 @@ class Training:
             count, _, text = line.strip().partition(" ")
             done, slash, total = count.partition("/")
             if slash and done.isdigit() and total.isdigit():
-                self.done, self.total, self.text = int(done), int(total), text
+                self.word = int(done), int(total), text
             elif line.strip():
-                self.text = line.strip()
+                self.word = (*self.word[:2], line.strip())
 
     @property
     def running(self) -> bool:
@@ -95,7 +96,7 @@ def train_panel(spec: Spec) -> None:
             return
         del st.session_state["training"]
         if job.failed:
-            st.error(f"The training stopped: {job.text}")
+            st.error(f"The training stopped: {job.word[2]}")
         else:
             st.rerun()
     record = pipeline.models.find(spec)
@@ -122,8 +123,8 @@ def _watch() -> None:
     if job is None or not job.running:
         st.rerun()
         return
-    st.progress(min(job.done / job.total, 1.0),
-                f"Training {job.spec.model}: {job.done} of at most {job.total} epochs, {job.text}")
+    done, total, text = job.word  # at once: another thread reads on
+    st.progress(min(done / total, 1.0), f"Training {job.spec.model}: {done} of at most {total} epochs, {text}")
     if st.button("Cancel", icon=":material/close:"):
         job.cancel()
         del st.session_state["training"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import studio
+from core import pipeline, studio
 from core.figures import paper
 from core.figures.style import PALETTES, SCALES
 from core.registry import METHODS, METRICS
@@ -30,7 +30,7 @@ def page() -> None:
     controls.data_and_model()
     saved = st.sidebar.container()
     sheet, settings = st.columns([5, 2], gap="large")
-    with explore.told(sheet):
+    with explore.told(sheet), pipeline.same_networks():
         with settings:
             _content()
             _look()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import DATASETS, METHODS, METRICS, MODELS, InputError, NotApplicable, Spec, lessons, pipeline
+from core import DATASETS, METHODS, METRICS, MODELS, InputError, NotApplicable, Spec, cache, lessons, pipeline
 from core.__main__ import main
 from core.datasets import tetromino, toy
 from core.lessons import nonlinear, pictures
@@ -205,10 +205,10 @@ def test_a_data_set_whose_truth_is_unknown_says_so(register):
         Option("background", "", choices=("CORR",), default="CORR"),
         Option("snr", "", low=0.0, high=1.0, default=0.15), Option("size", "", choices=(8,)),
         Option("samples", "", low=1, high=1000), Option("seed", "", low=0, high=9)))
-    lessons.example.cache_clear()
+    cache.clear_all()
     found = lessons.example("data sets", "unknown")
     assert found.pictures and all(p.mask is None and "no known truth" in p.caption for p in found.pictures)
-    lessons.example.cache_clear()
+    cache.clear_all()
 
 
 def test_an_entry_without_small_images_says_so(register):
@@ -217,10 +217,10 @@ def test_an_entry_without_small_images_says_so(register):
     register(METHODS, "never", _never)
     for family, name, words in (("data sets", "large", "8 × 8"), ("models", "untrained", "8 × 8"),
                                 ("methods", "never", "says no")):
-        lessons.example.cache_clear()
+        cache.clear_all()
         found = lessons.example(family, name)
         assert not found.pictures and words in found.reason
-    lessons.example.cache_clear()
+    cache.clear_all()
 
 
 def _never(context):

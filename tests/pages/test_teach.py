@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from core import lessons
+from core import cache, lessons
 from pages.components.readers import FAMILIES
 
 CHARTS = {"idea": (1, 1), "two variables": (1, 2), "weight to pattern": (1, 2), "XOR": (1, 0), "bandwidth": (0, 1),
@@ -137,7 +137,7 @@ def test_pictures_on_cards_have_text_alternatives_and_nothing_is_run_from_a_name
     from core import METHODS
 
     register(METHODS, "sly", lambda context: context.image, label="<script>alert(1)</script>", summary="'\"<b>.")
-    lessons.example.cache_clear()
+    cache.clear_all()
     body = next(e.value for e in cards("methods").get("html") if "al-cards" in e.value)
     assert "<script>" not in body and body.count("<img") == body.count("alt='") == len(METHODS)
-    lessons.example.cache_clear()
+    cache.clear_all()

@@ -8,6 +8,7 @@ import io
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from core.cache import cached
 from core.types import InputError
 
 FAMILY = "DejaVu Sans"  # comes with matplotlib, so that a figure looks the same everywhere
@@ -20,7 +21,7 @@ def font(points: float) -> FontProperties:
     return FontProperties(family=FAMILY, size=points)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)  # asked for thousands of times a figure, and as well measured twice
 def width(text: str, points: float) -> float:
     """Inches a line of text takes."""
     return text_to_path.get_text_width_height_descent(text, font(points), False)[0] / 72 if text else 0.0
@@ -56,7 +57,7 @@ def checked(text: str) -> str:
     return text
 
 
-@functools.lru_cache(maxsize=64)
+@cached(64)
 def subset(letters: str) -> bytes:
     """The figure's font as a TrueType file with these characters only."""
     from fontTools import subset as tools  # late: slow to import, and only an SVG needs it
