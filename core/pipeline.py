@@ -170,7 +170,7 @@ def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) 
         address = _only(spec, models.catalogue.ADDRESS)
         training = _training(address)
         shared = _shared(address, network.digest, store.array_key(image), target, spec.output)
-    return Context(network, image, target, spec.output, training, spec.seed, shared)
+    return Context(network, image, target, spec.output, training, spec.seed, shared, spec.image)
 
 
 @functools.lru_cache(maxsize=8)

@@ -96,7 +96,7 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any]) -> tuple[Si
     used = {option.name: settings[option.name] for option in METHODS[kind].options}
     own = {n: v for n, v in used.items() if n not in {option.name for option in simplify.OPTIONS}}
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
-    return h, context.shared.once((kind, context.seed, *used.items()), lambda: fit(context, h, **own))
+    return h, context.shared.once((kind, context.seeds, *used.items()), lambda: fit(context, h, **own))
 
 
 def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
