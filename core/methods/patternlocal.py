@@ -135,8 +135,7 @@ def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any])
         h = surrogates.simplified(context, settings)
         output = float(context.outputs(context.image[None])[0])
         return h, Surrogate(h.pull(pixels.ravel()), math.nan, math.nan, output)
-    h, found = surrogates.fitted(context, surrogate, settings)
+    switched = surrogate == "kernelshap" or settings["sampling"] == "mask"
+    h, found = surrogates.fitted(context, surrogate, settings, per="unit" if switched else "presence")
     surrogates.report(context, found, settings["samples"])
-    if surrogate == "kernelshap" or settings["sampling"] == "mask":
-        found = surrogates.per_unit(context, h, found, settings["reference"])
     return h, found
