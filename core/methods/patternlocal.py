@@ -21,6 +21,7 @@ from core.methods.pattern import (
     must_apply,
     neighbourhoods,
     output_variance,
+    outputs,
     patterns,
     penalty_scale,
 )
@@ -118,11 +119,10 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
     context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
     if not values.any():
         context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
-    outputs = data @ found.weights.astype(data.dtype)
     return Steps(weights=h.paint(found.weights).reshape(context.shape),
                  pattern=h.paint(values).reshape(context.shape),
                  neighbours=p[0], distances=distance[0], fit=found.fit,
-                 outputs=found.output + (outputs.astype(np.float64) - here @ found.weights))
+                 outputs=found.output + (outputs(data, found.weights) - here @ found.weights))
 
 
 def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any]) -> tuple[Simplification, Surrogate]:

@@ -21,7 +21,8 @@ from core.methods.simplify import Simplification, simplification
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
-TINY = 1e-3  # of the data's range: a feature closer than this to its reference has no weight per unit
+TINY = 1e-3  # of the data's range: a feature closer than this to its reference says next to nothing per unit
+SHAPLEY = 1e-9  # ridge that only picks the shortest of all Shapley fits
 LASSO_STEPS = 500  # rounds of coordinate descent
 ENUMERATE = 12  # features up to which KernelSHAP asks about every coalition
 
@@ -49,7 +50,7 @@ OPTIONS = (
     Option("penalty", "ridge keeps all weights small; lasso makes most of them zero.", choices=("ridge", "lasso"),
            default="ridge", when=(_LIME,)),
     Option("ridge", "Penalty relative to the mean eigenvalue of the samples' covariance.", low=1e-6, high=100.0,
-           log=True, default=1e-2, when=(_LIME, ("penalty", ("ridge",)))),
+           log=True, default=1e-2, when=(_SAMPLED, ("penalty", ("ridge",)))),
     Option("lasso", "Penalty as a share of the smallest that empties the surrogate.", low=0.001, high=1.0, log=True,
            default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
     REFERENCE,
@@ -101,6 +102,7 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
     """
     h = simplified(context, settings)
     used = {option.name: settings[option.name] for option in METHODS[kind].options}
+    used |= {"ridge": settings["ridge"]} if per == "unit" else {}
     own = {n: v for n, v in used.items() if n not in {option.name for option in simplify.OPTIONS}}
     asked = tuple((name, value) for name, value in used.items() if name not in OF_THE_FIT)
 
@@ -113,7 +115,10 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
 
 
 def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
-    """``h(x) - h(r)`` (D,): how far switching each feature off moves it; those it hardly moves go into the facts."""
+    """``h(x) - h(r)`` (D,): how far switching each feature off moves it.
+
+    The facts count those that it hardly moves; the ridge leaves them next to no weight.
+    """
     on, off = h.forward(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
     still = np.abs(on - off) < TINY * context.training.spread
     context.facts["features_at_reference"] = int(still.sum())
@@ -221,14 +226,15 @@ def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) ->
 
 
 def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarray, *, samples: int,
-                   reference: str) -> Surrogate:
+                   reference: str, ridge: float = 0.0) -> Surrogate:
     """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact.
 
     Up to ENUMERATE features every coalition is asked about, which gives the Shapley values themselves.
     Beyond, sizes k are drawn with probability in proportion to (D-1)/(k(D-k)), each coalition with its
     complement, so that all samples weigh alike. The empty coalition fixes the intercept f(r), the full
     one the sum f(x) - f(r), by elimination. Weights w are those of ``step * z``: per presence where ``step (D,)``
-    is 1, per unit of h where it is h(x) - h(r); ``step'w`` is the sum.
+    is 1, per unit of h where it is h(x) - h(r); ``step'w`` is the sum. ``ridge`` is LIME's;
+    without it they are Shapley values.
     """
     base = context.baseline(reference).ravel()
     f_empty, f_full = context.outputs(np.stack([base, context.image.ravel()]))
@@ -242,10 +248,10 @@ def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarr
     rows = z - np.outer(z @ step / (step @ step), step)  # orthogonal to step, so that the sum stays exact
     target = f - f_empty - z @ even
     root = np.sqrt(p / p.sum())
-    if h.size <= ENUMERATE:
+    if h.size <= ENUMERATE and not ridge:
         weights = np.linalg.lstsq(root[:, None] * rows, root * target, rcond=None)[0]
     else:
-        weights = _ridge(root[:, None] * rows, root * target, 1e-9)
+        weights = _ridge(root[:, None] * rows, root * target, ridge or SHAPLEY)
     weights += even - (weights @ step) / (step @ step) * step
     centred, deviation, _, _ = _centred(z, f, p)
     return Surrogate(weights, float(f_empty), _fit(centred, deviation, weights), float(f_full))
@@ -269,7 +275,8 @@ def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.nd
 def _centred(z: np.ndarray, f: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Rows and target with their weighted means taken out, times sqrt(p); and the means."""
     p = p / p.sum()
-    zbar, fbar = np.einsum("i,ij->j", p, z, dtype=np.float64), float(p @ f)
+    zbar = np.einsum("i,ij->j", p, z, dtype=np.float64)
+    fbar = float(f[0] + p @ (f - f[0]))  # exactly f where all answers are the same
     root = np.sqrt(p)
     return (z - zbar.astype(z.dtype)) * root[:, None].astype(z.dtype), root * (f - fbar), zbar, fbar
 
