@@ -199,7 +199,7 @@ def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) 
     training = _training(_only(spec, ("dataset", *OF_DATA)))
     shared = _shared(_only(spec, models.catalogue.ADDRESS), network.digest, store.array_key(image), target,
                      spec.output)
-    return Context(network, image, target, spec.output, training, spec.seed, shared)
+    return Context(network, image, target, spec.output, training, spec.seed, shared, spec.image)
 
 
 @cached(8)

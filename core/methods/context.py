@@ -10,12 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.functional import logsigmoid
 
 from core.cache import Memory
 from core.types import margin
 
 BATCH = 512  # images in one pass through the network: bounds memory whatever an option says
 KEPT = 32  # results that are shared of one image
+PRECISION = {"margin": np.float32, "probability": np.float64}  # of the explained scalar
 
 
 class Network(Protocol):
@@ -31,21 +33,26 @@ class Explained(nn.Module):
     """The scalar being explained, from images (n,h,w) to (n,).
 
     ``margin``: mean over other classes c' of logit_c - logit_c', whose gradient inside a linear region is
-    OpenAPI's D_c (equation 1). ``probability``: softmax of class c; it saturates for confident models.
+    OpenAPI's D_c (equation 1). ``probability``: softmax of class c, whose gradient is p(1-p) times that of its log
+    odds (two classes: of the margin).
     """
 
     def __init__(self, module: nn.Module, target: int, output: str):
         super().__init__()
         self.module, self.target, self.output = module, target, output
-        self.softmax, self.sigmoid = nn.Softmax(dim=1), nn.Sigmoid()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         logits = self.module(x)
-        if self.output == "probability" and logits.shape[1] > 2:
-            return self.softmax(logits)[:, self.target]
-        value = margin(logits, self.target)
-        # The same as softmax for two classes, and a form whose DeepLift rule adds up.
-        return self.sigmoid(value) if self.output == "probability" else value
+        if self.output == "margin":
+            return margin(logits, self.target)
+        # Not softmax, whose slope p(1-p) is 0 once p rounds to 1: that of exp(logsigmoid) is p sigmoid(-odds).
+        return logsigmoid(log_odds(logits, self.target)).exp()
+
+
+def log_odds(logits: torch.Tensor, target: int) -> torch.Tensor:
+    """``ln(p_c / (1 - p_c))`` (n,) of class c from logits (n,C); two classes: the margin."""
+    others = torch.cat([logits[:, :target], logits[:, target + 1:]], dim=1)
+    return logits[:, target] - others.logsumexp(1)
 
 
 class Training:
@@ -102,18 +109,29 @@ class Context:
     """One image of one model, as a method sees it.
 
     ``image (h,w)`` float32; ``target`` the explained class; ``facts`` and ``notes`` take what a method
-    has to say of itself. ``rng`` is the only source of random numbers. ``shared`` is common to all
-    contexts of the same image and output.
+    has to say of itself. ``rng`` is the only source of random numbers; ``number`` is the image's in its split, or
+    that of the image this one was derived from. ``shared`` is common to all contexts of the same image and output.
     """
 
-    def __init__(self, network: Network, image: np.ndarray, target: int, output: str,
-                 training: Training, seed: int = 0, shared: Shared | None = None):
-        self.network, self.explained = network, Explained(network.module, target, output)
+    def __init__(self, network: Network, image: np.ndarray, target: int, output: str, training: Training,
+                 seed: int = 0, shared: Shared | None = None, number: int = 0):
+        # A confident probability differs from 1 by less than float32 can say.
+        self.network, module = network, network.double if output == "probability" else network.module
+        self.explained, self.precision = Explained(module, target, output), PRECISION[output]
         self.image, self.target, self.output = np.array(image, np.float32), target, output
-        self.training, self.seed, self.shared = training, seed, shared or Shared()
-        self.rng = np.random.default_rng(seed)
+        self.training, self.seed, self.shared, self.number = training, seed, shared or Shared(), number
         self.facts: dict[str, Any] = {}
         self.notes: list[str] = []
+
+    @property
+    def seeds(self) -> tuple[int, int]:
+        """What every random draw depends on: the method's seed and the image's number."""
+        return self.seed, self.number
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A new generator at every access, so that no draw depends on who drew before: a method takes one."""
+        return np.random.default_rng(self.seeds)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -123,11 +141,15 @@ class Context:
     def classes(self) -> int:
         """Number of classes the model tells apart."""
         with torch.no_grad():
-            return self.explained.module(torch.from_numpy(self.image)[None]).shape[1]
+            return self.explained.module(self.tensor(self.image)).shape[1]
 
-    def private(self) -> nn.Module:
+    def private(self) -> Explained:
         """A copy of the explained module for methods that hook into it: other threads never see it."""
         return copy.deepcopy(self.explained)
+
+    def tensor(self, images: np.ndarray | Sequence) -> torch.Tensor:
+        """Images (n,h,w), (n,d) or (h,w) as a new tensor ``(n,h,w)`` of the precision in which they are explained."""
+        return torch.tensor(np.asarray(images, self.precision)).reshape(-1, *self.shape)
 
     def outputs(self, images: np.ndarray) -> np.ndarray:
         """The explained scalar ``(n,)`` float64 of images (n,h,w) or (n,d)."""
@@ -159,5 +181,4 @@ class Context:
         return np.zeros(self.shape, np.float32)
 
     def _batches(self, images: np.ndarray | Sequence) -> tuple[torch.Tensor, ...]:
-        stack = torch.tensor(np.asarray(images, np.float32)).reshape(-1, *self.shape)
-        return stack.split(BATCH)
+        return self.tensor(images).split(BATCH)

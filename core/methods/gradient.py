@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import torch
+from scipy.special import expit, exprel
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -45,7 +46,8 @@ def saliency(context: Context) -> np.ndarray:
     "gradient_x_input", label="Gradient × input", group="gradient",
     summary="Each pixel's share of the linear region's output: weight times value. A dark pixel with a large "
             "weight adds nothing to the output, so it stays pale.",
-    misleads="It adds the image's own noise to the gradient's.",
+    misleads="It adds the image's own noise to the gradient's. In a ReLU network without biases it is one map with "
+             "integrated gradients and DeepLift from a zero baseline.",
     formula="x ⊙ ∂f/∂x",
     reference="Shrikumar et al. 2016, arXiv 1605.01713")
 def gradient_x_input(context: Context) -> np.ndarray:
@@ -57,13 +59,14 @@ def gradient_x_input(context: Context) -> np.ndarray:
     options=(Option("steps", "Points on the line from baseline to image.", low=5, high=500), BASELINE),
     summary="Gradients averaged on the way from a baseline to the image, times their difference. What every "
             "pixel gets adds up to the output's change from the baseline.",
-    misleads="The baseline decides; along the way the model sees images unlike any it was trained on.",
+    misleads="The baseline decides; along the way the model sees images unlike any it was trained on. In a ReLU "
+             "network without biases a zero baseline gives gradient × input.",
     formula="(x − r) ⊙ ∫₀¹ ∂f(r + t(x − r))/∂x dt",
     reference="Sundararajan et al. 2017, arXiv 1703.01365")
 def integrated_gradients(context: Context, *, steps: int = 50, baseline: str = "zero") -> np.ndarray:
     from captum.attr import IntegratedGradients
 
-    base = torch.from_numpy(context.baseline(baseline))[None]
+    base = context.tensor(context.baseline(baseline))
     return _attribute(IntegratedGradients(context.private()), context, baselines=base, n_steps=steps,
                       internal_batch_size=BATCH)
 
@@ -78,7 +81,7 @@ def integrated_gradients(context: Context, *, steps: int = 50, baseline: str = "
     reference="Smilkov et al. 2017, arXiv 1706.03825")
 def smoothgrad(context: Context, *, samples: int = 50, noise: float = 0.1) -> np.ndarray:
     # Not captum's NoiseTunnel: it draws from the process-wide generator, which sessions share.
-    copies = context.image + _noise(context, samples, noise)
+    copies = context.image + _noise(context, context.rng, samples, noise)
     return context.gradients(copies).mean(0)
 
 
@@ -86,7 +89,8 @@ def smoothgrad(context: Context, *, samples: int = 50, noise: float = 0.1) -> np
     "deeplift", label="DeepLift", group="gradient", options=(BASELINE,),
     summary="Shares out the output's difference from a baseline by each unit's difference (rescale rule). It "
             "passes differences back through the layers instead of slopes.",
-    misleads="The baseline decides; it shares out what the model uses, suppressors included.",
+    misleads="The baseline decides; it shares out what the model uses, suppressors included. In a ReLU network "
+             "without biases a zero baseline gives gradient × input.",
     formula="Σ c(Δx → Δf) = f(x) − f(r)",
     reference="Shrikumar et al. 2017, arXiv 1704.02685")
 def deeplift(context: Context, *, baseline: str = "zero") -> np.ndarray:
@@ -95,26 +99,37 @@ def deeplift(context: Context, *, baseline: str = "zero") -> np.ndarray:
     if context.output == "probability" and context.classes > 2:
         raise NotApplicable("DeepLift's rule for a softmax of more than two classes does not add up to the change of "
                             "the probability; explain the margin.")
-    module = context.private()
+    module, base = context.private(), context.tensor(context.baseline(baseline))
     check_relus(module, context, "DeepLift")
     _set_apart(module)
-    return _attribute(DeepLift(module), context, baselines=torch.from_numpy(context.baseline(baseline))[None])
+    module.output = "margin"
+    slope = _sigmoid_slope(*module(torch.cat([context.tensor(context.image), base])).tolist()) \
+        if context.output == "probability" else 1.0
+    return slope * _attribute(DeepLift(module), context, baselines=base)
+
+
+def _sigmoid_slope(a: float, b: float) -> float:
+    """``(sigmoid(a) - sigmoid(b)) / (a - b)``, the rescale rule of a sigmoid, also where both round to 1."""
+    low, high = sorted((a, b))
+    return float(expit(high) * expit(-low) * exprel(low - high))
 
 
 @METHODS.register(
     "gradientshap", label="GradientSHAP", group="gradient", seeded=True,
     options=(Option("samples", "Random points between baselines and noisy copies.", low=1, high=500), NOISE),
     summary="Expected gradients: random points between training images and noisy copies of the image. Averaged "
-            "over many such points, what the pixels get adds up to the output's change.",
-    misleads="It compares with average images of the data, so it also marks what merely differs from them.",
+            "over many such points without noise, what the pixels get adds up to the output's change from the "
+            "mean output.",
+    misleads="It compares with images of the data, so it also marks what merely differs from them. Noise also makes "
+             "it explain noisy copies: what the pixels get no longer adds up to the output's change.",
     formula="E[(x − r) ⊙ ∂f(r + t(x − r))/∂x], r from the data",
     reference="Lundberg and Lee 2017, arXiv 1705.07874; Erion et al. 2021, arXiv 1906.10670")
-def gradientshap(context: Context, *, samples: int = 50, noise: float = 0.02) -> np.ndarray:
+def gradientshap(context: Context, *, samples: int = 50, noise: float = 0.0) -> np.ndarray:
     # Not captum's GradientShap: it draws from process-wide generators, which sessions share.
-    data = context.training.x
-    base = data[context.rng.integers(0, len(data), samples)].reshape(samples, *context.shape)
-    towards = context.image + _noise(context, samples, noise) - base
-    where = context.rng.random((samples, 1, 1))
+    data, rng = context.training.x, context.rng
+    base = data[rng.integers(0, len(data), samples)].reshape(samples, *context.shape)
+    towards = context.image + _noise(context, rng, samples, noise) - base
+    where = rng.random((samples, 1, 1))
     return (towards * context.gradients(base + where * towards)).mean(0)
 
 
@@ -140,7 +155,7 @@ def check_relus(module: nn.Module, context: Context, method: str) -> None:
     hooks = [relu.register_forward_hook(lambda *_, name=name: calls.update({name: calls[name] + 1}))
              for name, relu in relus.items()]
     with torch.no_grad(), _CountRelus() as count:
-        module(torch.from_numpy(context.image)[None])
+        module(context.tensor(context.image))
     for hook in hooks:
         hook.remove()
     if shared := [name for name, number in calls.items() if number > 1]:
@@ -177,9 +192,9 @@ def _set_apart(module: nn.Module) -> None:
 
 
 def _attribute(method, context: Context, **arguments) -> np.ndarray:
-    x = torch.from_numpy(context.image)[None].requires_grad_(True)
+    x = context.tensor(context.image).requires_grad_(True)
     return method.attribute(x, **arguments)[0].detach().double().numpy()
 
 
-def _noise(context: Context, samples: int, noise: float) -> np.ndarray:
-    return noise * context.training.spread * context.rng.standard_normal((samples, *context.shape))
+def _noise(context: Context, rng: np.random.Generator, samples: int, noise: float) -> np.ndarray:
+    return noise * context.training.spread * rng.standard_normal((samples, *context.shape))

@@ -219,10 +219,10 @@ def answer(context: Context, sampling: str = "orthogonal",
     def compute() -> tuple[DecisionFeatures, float]:
         start = time.perf_counter()
         decision = decision_features(context.predict_proba, context.image.ravel(), context.target, sampling=sampling,
-                                     seed=context.seed, progress=progress)
+                                     seed=context.seeds, progress=progress)
         return decision, time.perf_counter() - start
 
-    return context.shared.once(("openapi", sampling, context.seed), compute)
+    return context.shared.once(("openapi", sampling, context.seeds), compute)
 
 
 def exact_weights(context: Context, sampling: str = "orthogonal") -> np.ndarray:

@@ -117,8 +117,8 @@ def neighbourhoods(distance: np.ndarray, share: float, count: int | None, kernel
 
 
 def output_variance(data: np.ndarray, weights: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """``Var_p[y]`` (m,), NaN where the surrogate's output y = data @ w does not vary."""
-    return _centred_output(data, weights, p)[1]
+    """``Var_p[y]`` (m,) of the weights brought to size 1, NaN where the surrogate's output y = data @ w does not vary."""
+    return _centred_output(data, _sized(weights)[0], p)[1]
 
 
 def must_apply(p: np.ndarray, variance: np.ndarray) -> None:
@@ -135,7 +135,8 @@ def patterns(data: np.ndarray, weights: np.ndarray, p: np.ndarray, *, penalty: s
     """The patterns ``(m,d)`` of weights (m,d) under neighbourhood weights p (m,n); see ``local_pattern``."""
     one_of("solver", solver, ("covariance", "eq7-left"))
     if solver == "eq7-left":
-        return np.stack([_equation_7_left(data, w, row, strength) for w, row in zip(weights, p)])
+        weights, size = _sized(weights)
+        return size * np.stack([_equation_7_left(data, w, row, strength) for w, row in zip(weights, p)])
     return covariance_patterns(data, weights, p, penalty=penalty, strength=strength, shrinkage=shrinkage)
 
 
@@ -143,6 +144,7 @@ def covariance_patterns(data: np.ndarray, weights: np.ndarray, p: np.ndarray, *,
                         strength: float = 0.0, shrinkage: float = 0.0) -> np.ndarray:
     """``Cov_p[h, y] / Var_p[y]`` with y = data @ w, row by row; never a d x d matrix."""
     one_of("penalty", penalty, ("l1", "l2"))
+    weights, size = _sized(weights)
     q, variance = _centred_output(data, weights, p)
     covariance = (q.astype(data.dtype) @ data).astype(np.float64)
     if shrinkage:
@@ -150,14 +152,17 @@ def covariance_patterns(data: np.ndarray, weights: np.ndarray, p: np.ndarray, *,
         mean = (second - np.square(first)).mean(1, dtype=np.float64)[:, None]
         covariance = (1 - shrinkage) * covariance + shrinkage * mean * weights
     if penalty == "l1":
-        return np.sign(covariance) * np.maximum(np.abs(covariance) - strength / 2, 0) / variance[:, None]
-    return covariance / (variance + strength)[:, None]
+        soft = np.sign(covariance) * np.maximum(np.abs(covariance) - strength / size / 2, 0)
+        return soft / (size * variance[:, None])
+    return covariance / (size * variance[:, None] + strength / size)
 
 
 def penalty_scale(data: np.ndarray, weights: np.ndarray, p: np.ndarray, penalty: str) -> float:
     """The penalty that strength 1 stands for: Var_p[y] for l2, the smallest that empties the map for l1."""
-    q, variance = _centred_output(data, weights[None], p)
-    return float(variance[0]) if penalty == "l2" else 2 * float(np.abs(q.astype(data.dtype) @ data).max())
+    weights, size = _sized(weights[None])
+    q, variance = _centred_output(data, weights, p)
+    return float(size[0, 0] * (size[0, 0] * variance[0] if penalty == "l2" else
+                               2 * float(np.abs(q.astype(data.dtype) @ data).max())))
 
 
 def haufe_patterns(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -165,12 +170,28 @@ def haufe_patterns(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
     data (n,d), weights W (d,K) -> ``(d,K)``. NotApplicable when the outputs are linearly dependent.
     """
-    outputs = data @ weights.astype(data.dtype)
+    weights, size = _sized(weights.T)
+    outputs = data @ weights.T.astype(data.dtype)
     outputs = outputs.astype(np.float64) - outputs.mean(0, dtype=np.float64)
     inner = outputs.T @ outputs
     if np.linalg.matrix_rank(inner, hermitian=True) < inner.shape[0]:
         raise NotApplicable("The outputs depend linearly on each other, so their patterns cannot be told apart.")
-    return np.linalg.solve(inner, (outputs.astype(data.dtype).T @ data).astype(np.float64)).T
+    return (np.linalg.solve(inner, (outputs.astype(data.dtype).T @ data).astype(np.float64)) / size).T
+
+
+def outputs(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The surrogate's output without its intercept, ``data @ w`` (n,) float64."""
+    weights, size = _sized(weights[None])
+    return size[0] * (data @ weights[0].astype(data.dtype)).astype(np.float64)
+
+
+def _sized(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (m,d) as ``size (m,1)`` times weights of largest value 1 to 2, which float32 can hold in any unit.
+
+    Sizes are powers of two, so that nothing is rounded.
+    """
+    power = np.frexp(np.abs(weights).max(1, keepdims=True))[1] - 1
+    return np.ldexp(weights, -power), np.ldexp(1.0, power)
 
 
 def _centred_output(data: np.ndarray, weights: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ from core.methods.pattern import (
     must_apply,
     neighbourhoods,
     output_variance,
+    outputs,
     patterns,
     penalty_scale,
 )
@@ -118,11 +119,10 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
     context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
     if not values.any():
         context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
-    outputs = data @ found.weights.astype(data.dtype)
     return Steps(weights=h.paint(found.weights).reshape(context.shape),
                  pattern=h.paint(values).reshape(context.shape),
                  neighbours=p[0], distances=distance[0], fit=found.fit,
-                 outputs=found.output + (outputs.astype(np.float64) - here @ found.weights))
+                 outputs=found.output + (outputs(data, found.weights) - here @ found.weights))
 
 
 def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any]) -> tuple[Simplification, Surrogate]:
@@ -135,8 +135,7 @@ def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any])
         h = surrogates.simplified(context, settings)
         output = float(context.outputs(context.image[None])[0])
         return h, Surrogate(h.pull(pixels.ravel()), math.nan, math.nan, output)
-    h, found = surrogates.fitted(context, surrogate, settings)
+    switched = surrogate == "kernelshap" or settings["sampling"] == "mask"
+    h, found = surrogates.fitted(context, surrogate, settings, per="unit" if switched else "presence")
     surrogates.report(context, found, settings["samples"])
-    if surrogate == "kernelshap" or settings["sampling"] == "mask":
-        found = surrogates.per_unit(context, h, found, settings["reference"])
     return h, found

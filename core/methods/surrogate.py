@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +21,13 @@ from core.methods.simplify import Simplification, simplification
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
-TINY = 1e-3  # of the data's range: a feature closer than this to its reference has no weight per unit
+TINY = 1e-3  # of the data's range: a feature closer than this to its reference says next to nothing per unit
+SHAPLEY = 1e-9  # ridge that only picks the shortest of all Shapley fits
 LASSO_STEPS = 500  # rounds of coordinate descent
 ENUMERATE = 12  # features up to which KernelSHAP asks about every coalition
+
+Ask = Callable[[np.ndarray], np.ndarray]  # the explained output (n,) of images (n,d)
+OF_THE_FIT = ("proximity", "kernel_width", "penalty", "ridge", "lasso")  # options that change no sample
 
 _LIME = ("surrogate", ("lime",))
 _SAMPLED = ("surrogate", ("lime", "kernelshap"))
@@ -46,7 +50,7 @@ OPTIONS = (
     Option("penalty", "ridge keeps all weights small; lasso makes most of them zero.", choices=("ridge", "lasso"),
            default="ridge", when=(_LIME,)),
     Option("ridge", "Penalty relative to the mean eigenvalue of the samples' covariance.", low=1e-6, high=100.0,
-           log=True, default=1e-2, when=(_LIME, ("penalty", ("ridge",)))),
+           log=True, default=1e-2, when=(_SAMPLED, ("penalty", ("ridge",)))),
     Option("lasso", "Penalty as a share of the smallest that empties the surrogate.", low=0.001, high=1.0, log=True,
            default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
     REFERENCE,
@@ -90,13 +94,38 @@ def kernelshap(context: Context, **settings) -> np.ndarray:
     return h.paint(report(context, found, settings["samples"])).reshape(context.shape)
 
 
-def fitted(context: Context, kind: str, settings: Mapping[str, Any]) -> tuple[Simplification, Surrogate]:
-    """The simplification and the surrogate of a ``kind`` by its own options among the settings; fitted once."""
+def fitted(context: Context, kind: str, settings: Mapping[str, Any],
+           per: str = "presence") -> tuple[Simplification, Surrogate]:
+    """The simplification and the surrogate of a ``kind`` by its own options among the settings; fitted once.
+
+    Where features are switched to a reference, its weights are ``per`` presence, or per unit of h.
+    """
     h = simplified(context, settings)
     used = {option.name: settings[option.name] for option in METHODS[kind].options}
+    used |= {"ridge": settings["ridge"]} if per == "unit" else {}
     own = {n: v for n, v in used.items() if n not in {option.name for option in simplify.OPTIONS}}
+    asked = tuple((name, value) for name, value in used.items() if name not in OF_THE_FIT)
+
+    def ask(images: np.ndarray) -> np.ndarray:
+        return context.shared.once(("answers", kind, context.seeds, asked), lambda: context.outputs(images))
+
+    step = moved(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
-    return h, context.shared.once((kind, context.seed, *used.items()), lambda: fit(context, h, **own))
+    return h, context.shared.once((kind, per, context.seeds, *used.items()), lambda: fit(context, h, ask, step, **own))
+
+
+def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
+    """``h(x) - h(r)`` (D,): how far switching each feature off moves it.
+
+    The facts count those that it hardly moves; the ridge leaves them next to no weight.
+    """
+    on, off = h.forward(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
+    still = np.abs(on - off) < TINY * context.training.spread
+    context.facts["features_at_reference"] = int(still.sum())
+    if still.all():
+        raise NotApplicable(f"All {still.size} features equal their reference: no weight per unit can be given. "
+                            "Take another reference.")
+    return on - off
 
 
 def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
@@ -116,12 +145,14 @@ def report(context: Context, found: Surrogate, samples: int) -> np.ndarray:
     return found.weights
 
 
-def fit_lime(context: Context, h: Simplification, *, sampling: str, samples: int, spread: float, proximity: str,
-             kernel_width: float, penalty: str, ridge: float, lasso: float, reference: str) -> Surrogate:
+def fit_lime(context: Context, h: Simplification, ask: Ask, step: np.ndarray, *, sampling: str, samples: int,
+             spread: float, proximity: str, kernel_width: float, penalty: str, ridge: float, lasso: float,
+             reference: str) -> Surrogate:
     """A LIME surrogate on h.
 
     ``mask``: z in {0,1}^D uniform, a removed feature becomes the reference's; kernel
-    ``exp(-(number of zeros)^2 / sigma^2)``, sigma = kernel_width * D; weights are per presence.
+    ``exp(-(number of zeros)^2 / sigma^2)``, sigma = kernel_width * D; the weights are those of ``step * z``: per
+    presence where ``step (D,)`` is 1, per unit of h where it is h(x) - h(r).
     ``gaussian``: z = h(x) + spread * std * noise; ``data``: z = h(x) + spread * g (H - mean)/sqrt(N) with g
     standard normal, so that moves have the covariance of the training data; kernel
     ``exp(-(distance / mean distance)^2 / (2 kernel_width)^2)``; weights are per unit of h.
@@ -130,16 +161,16 @@ def fit_lime(context: Context, h: Simplification, *, sampling: str, samples: int
         z = (context.rng.random((samples, h.size), dtype=np.float32) < 0.5).astype(np.float32)
         images = h.switch(z, context.baseline(reference).ravel())
         log_weight = -np.square((h.size - z.sum(1, dtype=np.float64)) / (kernel_width * h.size))
-        here = np.ones(h.size)
+        z, here = z * step.astype(np.float32), step
     else:
         z = spread * (data_moves(context, h, samples) if sampling == "data" else gaussian_moves(context, h, samples))
-        here = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
-        images = h.restore(here.astype(np.float32) + z)
+        at = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
+        images = h.restore(at.astype(np.float32) + z)
         square = np.einsum("ij,ij->i", z, z, dtype=np.float64)
         log_weight = -square / square.mean() / (2 * kernel_width)**2 if square.any() else -square
         here = np.zeros(h.size)
     p = np.exp(log_weight - log_weight.max()) if proximity == "exponential" else np.ones(samples)
-    f = context.outputs(images)
+    f = ask(images)
     found = weighted_ridge(z, f, p, ridge) if penalty == "ridge" else weighted_lasso(z, f, p, lasso)
     return replace(found, output=found.intercept + float(found.weights @ here))
 
@@ -160,23 +191,6 @@ def gaussian_moves(context: Context, h: Simplification, samples: int) -> np.ndar
 def features(context: Context, h: Simplification) -> np.ndarray:
     """h of all training images, ``(n, D)``."""
     return h.forward(context.training.x)
-
-
-def per_unit(context: Context, h: Simplification, found: Surrogate, reference: str) -> Surrogate:
-    """Weights per presence turned into weights per unit of h: ``w_j / (h(x)_j - h(r)_j)``.
-
-    A feature that equals its reference within TINY of the data's range says nothing and gets 0; they are
-    counted in the facts, and NotApplicable when they hold more than half of the weight.
-    """
-    on, off = h.forward(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
-    step = on - off
-    still = np.abs(step) < TINY * context.training.spread
-    lost = np.abs(found.weights[still]).sum() / max(np.abs(found.weights).sum(), np.finfo(float).tiny)
-    context.facts |= {"features_at_reference": int(still.sum()), "weight_at_reference": float(lost)}
-    if lost > 0.5 or still.all():
-        raise NotApplicable(f"{still.sum()} of {still.size} features equal their reference, and they hold "
-                            f"{lost:.0%} of the weight: no weight per unit can be given. Take another reference.")
-    return replace(found, weights=np.where(still, 0.0, found.weights / np.where(still, 1.0, step)))
 
 
 def weighted_ridge(z: np.ndarray, f: np.ndarray, p: np.ndarray, ridge: float) -> Surrogate:
@@ -211,31 +225,34 @@ def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) ->
     return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights), note=note)
 
 
-def fit_kernelshap(context: Context, h: Simplification, *, samples: int, reference: str) -> Surrogate:
-    """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact; per presence.
+def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarray, *, samples: int,
+                   reference: str, ridge: float = 0.0) -> Surrogate:
+    """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact.
 
     Up to ENUMERATE features every coalition is asked about, which gives the Shapley values themselves.
     Beyond, sizes k are drawn with probability in proportion to (D-1)/(k(D-k)), each coalition with its
     complement, so that all samples weigh alike. The empty coalition fixes the intercept f(r), the full
-    one the sum f(x) - f(r), by elimination.
+    one the sum f(x) - f(r), by elimination. Weights w are those of ``step * z``: per presence where ``step (D,)``
+    is 1, per unit of h where it is h(x) - h(r); ``step'w`` is the sum. ``ridge`` is LIME's;
+    without it they are Shapley values.
     """
     base = context.baseline(reference).ravel()
     f_empty, f_full = context.outputs(np.stack([base, context.image.ravel()]))
-    total = f_full - f_empty
+    even = (f_full - f_empty) * step / (step @ step)  # the shortest weights with that sum
     if h.size == 1:
-        return Surrogate(np.array([total]), float(f_empty), 1.0, float(f_full))
+        return Surrogate(even, float(f_empty), 1.0, float(f_full))
     z, p = coalitions(h.size, samples, context.rng)
-    f = context.outputs(h.switch(z, base))
+    f = ask(h.switch(z, base))
 
-    share = z.mean(1, dtype=np.float64)
-    rows = z - share[:, None]  # orthogonal to the vector of ones, so that the sum stays exact
-    target = f - f_empty - share * total
+    z = z * step
+    rows = z - np.outer(z @ step / (step @ step), step)  # orthogonal to step, so that the sum stays exact
+    target = f - f_empty - z @ even
     root = np.sqrt(p / p.sum())
-    if h.size <= ENUMERATE:
+    if h.size <= ENUMERATE and not ridge:
         weights = np.linalg.lstsq(root[:, None] * rows, root * target, rcond=None)[0]
     else:
-        weights = _ridge(root[:, None] * rows, root * target, 1e-9)
-    weights += total / h.size - weights.mean()
+        weights = _ridge(root[:, None] * rows, root * target, ridge or SHAPLEY)
+    weights += even - (weights @ step) / (step @ step) * step
     centred, deviation, _, _ = _centred(z, f, p)
     return Surrogate(weights, float(f_empty), _fit(centred, deviation, weights), float(f_full))
 
@@ -258,7 +275,8 @@ def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.nd
 def _centred(z: np.ndarray, f: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Rows and target with their weighted means taken out, times sqrt(p); and the means."""
     p = p / p.sum()
-    zbar, fbar = np.einsum("i,ij->j", p, z, dtype=np.float64), float(p @ f)
+    zbar = np.einsum("i,ij->j", p, z, dtype=np.float64)
+    fbar = float(f[0] + p @ (f - f[0]))  # exactly f where all answers are the same
     root = np.sqrt(p)
     return (z - zbar.astype(z.dtype)) * root[:, None].astype(z.dtype), root * (f - fbar), zbar, fbar
 

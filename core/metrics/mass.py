@@ -18,7 +18,8 @@ from core.registry import METRICS
 def ime(values: np.ndarray, mask: np.ndarray) -> float:
     """``1 - sum of |s| over F+ / sum of |s|`` of values (h,w) under mask (h,w), in [0, 1]."""
     mass, mask = mass_and_mask(values, mask)
-    return float(mass[~mask].sum())
+    inside, outside = mass[mask].sum(), mass[~mask].sum()
+    return float(outside / (inside + outside))  # at most 1, which a sum of shares may exceed by rounding
 
 
 @METRICS.register(

@@ -33,12 +33,12 @@ def emd(values: np.ndarray, mask: np.ndarray) -> float:
     surplus = mass - mask / mask.sum()
     give, take = np.argwhere(surplus > 0), np.argwhere(surplus < 0)
     farthest = float(np.hypot(mass.shape[0] - 1, mass.shape[1] - 1))
-    if not len(give) or farthest == 0:
-        return 0.0
+    if not len(give) or not len(take) or farthest == 0:
+        return 0.0  # within rounding of the mask one side may be all that is left
     much, little = surplus[surplus > 0], -surplus[surplus < 0]
     best = exact.plan(give, much / much.sum(), take, little / little.sum())
     pixels = best.flow @ exact.distance(give[best.source], take[best.sink])
-    return float(pixels * much.sum()) / farthest
+    return min(float(pixels * much.sum()) / farthest, 1.0)  # which rounding may exceed from corner to corner
 
 
 def emds(values: np.ndarray, masks: np.ndarray, workers: int | None = None) -> np.ndarray:

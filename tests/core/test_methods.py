@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 from captum import attr
+from scipy.special import expit, logsumexp
 from torch import nn
 from torch.nn.functional import relu
 
-from core import METHODS, NotApplicable
+from core import METHODS, NotApplicable, pipeline
 from core.methods.context import Context, Shared
 from core.models.model import freeze
 from tests.core.helpers import NETWORKS, difference, linear, run
@@ -161,7 +162,131 @@ def test_the_margin_is_the_mean_difference_to_the_other_logits(make_context):
     assert context.outputs(context.image[None])[0] == pytest.approx(expected, rel=1e-5)
 
 
+# Random numbers -------------------------------------------------------------------------------------
+
+
+def numbered(make_context, number=0, seed=0, network="MLP"):
+    made = make_context(network)
+    return Context(made.network, made.image, 1, "margin", made.training, seed, number=number)
+
+
+def test_image_0_keeps_the_numbers_of_its_seed_alone():
+    for seed in (0, 1, 2**31 - 1, 2**40):
+        assert np.random.default_rng((seed, 0)).bytes(64) == np.random.default_rng(seed).bytes(64)
+
+
+SAMPLED = ["random", "lime", "kernelshap", "smoothgrad", "gradientshap"]
+
+
+@pytest.mark.parametrize("method", SAMPLED)
+def test_each_images_draws_are_its_own_and_always_the_same(make_context, method):
+    maps = [run(method, numbered(make_context, number)) for number in (0, 7, 8, 7)]
+    assert (maps[1] != maps[2]).any() and (maps[0] != maps[1]).any()
+    assert maps[1].tobytes() == maps[3].tobytes()
+    assert maps[0].tobytes() == run(method, make_context("MLP")).tobytes()
+
+
+@pytest.mark.parametrize("method", SAMPLED)
+def test_a_draw_before_changes_nothing(make_context, method):
+    context = numbered(make_context, 7)
+    context.rng.random(1000)
+    assert run(method, context).tobytes() == run(method, numbered(make_context, 7)).tobytes()
+
+
+def test_a_point_derived_from_an_image_draws_its_images_samples(spec):
+    for image in (0, 7):
+        here = pipeline.context(spec.replace(image=image))
+        there = pipeline.context(spec.replace(image=image), image=here.image + 0.01)
+        assert here.seeds == there.seeds == (0, image)
+        assert here.rng.bytes(32) == there.rng.bytes(32)
+
+
+# Probabilities --------------------------------------------------------------------------------------
+
+
+def confident(classes, size=20.0):
+    """A linear model so sure that a probability rounds to 1, in double precision too where size is large."""
+    layer = nn.Linear(64, classes)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(np.random.default_rng(8).standard_normal((classes, 64)) / 8))
+        layer.bias.copy_(torch.tensor([size] + [0.0] * (classes - 1)))
+    return nn.Sequential(nn.Flatten(), layer)
+
+
+def log_odds(context):
+    """ln(p_c / (1 - p_c)) in double precision, and its gradient ``(h,w)``, of a linear model."""
+    layer = context.network.double[1]
+    weight, bias = layer.weight.numpy(), layer.bias.numpy()
+    logits = weight @ context.image.ravel() + bias
+    others = np.arange(len(logits)) != context.target
+    share = np.exp(logits[others] - logsumexp(logits[others]))
+    return (logits[context.target] - logsumexp(logits[others]),
+            (weight[context.target] - share @ weight[others]).reshape(8, 8))
+
+
+@pytest.mark.parametrize("size", [0.0, 20.0, 50.0, 300.0])
+@pytest.mark.parametrize("classes", [2, 3, 10])
+@pytest.mark.parametrize("target", [0, 1])
+def test_a_probabilitys_gradient_is_p_times_its_rest_times_that_of_the_log_odds(make_context, classes, size, target):
+    context = make_context(confident(classes, size), target=target, output="probability")
+    odds, slope = log_odds(context)
+    expected = expit(odds) * expit(-odds) * slope
+    assert expected.any()
+    for method, factor in [("gradient", 1.0), ("guided_backprop", 1.0), ("gradient_x_input", context.image)]:
+        np.testing.assert_allclose(run(method, context), expected * factor, rtol=1e-9)
+    np.testing.assert_allclose(run("smoothgrad", context, noise=0.0), expected, rtol=1e-9)
+
+
+def test_of_two_classes_a_probabilitys_gradient_is_p_times_its_rest_times_the_margins(make_context):
+    probability, margin = (make_context("MLP", output=output) for output in ("probability", "margin"))
+    p = probability.outputs(probability.image[None])[0]
+    np.testing.assert_allclose(run("gradient", probability), p * (1 - p) * run("gradient", margin), rtol=1e-5,
+                               atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_probability_is_the_softmax(make_context, classes):
+    context = make_context(confident(classes, 1.0), output="probability")
+    np.testing.assert_allclose(context.outputs(context.training.x),
+                               context.predict_proba(context.training.x)[:, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.0, 20.0, 50.0])
+def test_shares_of_a_probability_add_up_to_its_change_though_it_saturates(make_context, size):
+    """Between two points where p rounds to 1 the change is (1 - p) there less (1 - p) here."""
+    context = make_context(confident(2, size), target=0, output="probability")
+    at, base = log_odds(context)[0], size
+    change = expit(-base) - expit(-at)
+    for method in ("deeplift", "integrated_gradients"):
+        np.testing.assert_allclose(run(method, context).sum(), change, rtol=1e-6)
+    assert (run("gradientshap", context) != 0).all()
+
+
 # Gradient family ------------------------------------------------------------------------------------
+
+
+def dense(bias):
+    """A small ReLU network, with or without biases."""
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 32, bias=bias), nn.ReLU(), nn.Linear(32, 2, bias=bias))
+
+
+def test_without_biases_three_methods_are_one_map_with_a_zero_baseline(make_context):
+    """A ReLU network without biases is positively homogeneous: on the way from 0 to x its gradient is one."""
+    maps = {bias: [run(m, make_context(dense(bias))) for m in ("gradient_x_input", "integrated_gradients", "deeplift")]
+            for bias in (False, True)}
+    for other in (1, 2):
+        np.testing.assert_allclose(maps[False][other], maps[False][0], rtol=1e-3, atol=1e-6)
+        assert np.abs(maps[True][other] - maps[True][0]).max() > 0.01 * np.abs(maps[True][0]).max()
+
+
+def test_gradientshap_adds_up_to_the_change_from_the_mean_output(make_context):
+    """Exactly for a linear model and as many samples as one likes; with its default, up to the points drawn."""
+    context = make_context("MLP")
+    data = context.training.x.reshape(-1, 8, 8)
+    change = context.outputs(context.image[None])[0] - context.outputs(data).mean()
+    sums = [run("gradientshap", numbered(make_context, number), samples=500).sum() for number in range(20)]
+    assert np.mean(sums) == pytest.approx(change, abs=4 * np.std(sums) / np.sqrt(20))
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -275,7 +400,8 @@ def test_methods_with_hooks_do_not_disturb_others_on_the_same_model(make_context
 SHARING = [  # what is asked first, what then, and how many images the model may still be asked about
     ("gradient", {}, "patternlocal", {}, 1),
     ("lime", {}, "patternlocal", {"surrogate": "lime", "sampling": "mask", "proximity": "exponential"}, 0),
-    ("kernelshap", {}, "patternlocal", {"surrogate": "kernelshap"}, 0),
+    ("lime", {}, "lime", {"ridge": 1.0, "kernel_width": 1.0}, 0),
+    ("kernelshap", {}, "patternlocal", {"surrogate": "kernelshap"}, 2),
     ("openapi", {}, "patternlocal", {"surrogate": "openapi"}, 1),
     ("patternlocal", {"surrogate": "lime"}, "patternlocal", {"surrogate": "lime", "bandwidth": 2.0}, 0),
 ]

@@ -135,6 +135,47 @@ def test_a_map_equal_to_the_mask_is_perfect_and_its_opposite_is_not():
     assert ime(~mask, mask) == pytest.approx(1) and precision(~mask, mask) == 0 and emd(~mask, mask) > 0.05
 
 
+@st.composite
+def nearly_the_mask(draw, edge=6):
+    """A map equal to its mask but for rounding, masses too small to count, or its size."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    mask = rng.random((edge, edge)) < draw(st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+    mask[tuple(rng.integers(edge, size=2))] = True
+    values = mask * (1.0 + draw(st.sampled_from([0, 2**-53, 2**-52, 1e-15])) * rng.integers(-3, 4, mask.shape))
+    values += draw(st.sampled_from([0.0, 5e-324, 1e-310, 1e-300, 1e-17])) * rng.integers(0, 3, mask.shape)
+    return values * draw(st.sampled_from([1.0, 1e-300, 1e300, 2.0**-1070])), mask
+
+
+@settings(max_examples=500, deadline=None, derandomize=True, database=None)
+@given(nearly_the_mask())
+def test_within_rounding_of_the_mask_a_map_is_perfect(pair):
+    assert 0 <= emd(*pair) < 1e-14
+    assert 0 <= ime(*pair) < 1e-14
+
+
+def test_within_an_ulp_of_the_mask_a_map_is_perfect():
+    values = np.zeros((8, 8))
+    values[0, :3] = 1, 1, 1 + 2.3e-16
+    assert 0 <= emd(values, values > 0) < 1e-16
+
+
+@pytest.mark.parametrize("tiny", [1e-17, 1e-300, 5e-324])
+def test_within_rounding_of_a_large_mask_a_map_is_perfect(tiny):
+    mask = np.random.default_rng(0).random((64, 64)) < 0.5
+    for values in (mask + tiny * np.random.default_rng(1).random((64, 64)), mask + 2e-16 * ~mask, mask * 1.1):
+        assert 0 <= emd(values, mask) < 1e-14
+
+
+@settings(max_examples=500, deadline=None, derandomize=True, database=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-17, 1e-300, 5e-324]))
+def test_scores_never_leave_0_to_1(seed, inside):
+    rng = np.random.default_rng(seed)
+    mask = np.zeros((9, 9), bool)
+    mask[tuple(rng.integers(9, size=2))] = True
+    values = np.where(mask, inside, rng.random((9, 9)))
+    assert all(0 <= metric.function(values, mask) <= 1 for metric in METRICS.values())
+
+
 def test_ime_is_the_share_of_absolute_mass_outside():
     mask = one_hot((2, 2), (0, 0)).astype(bool)
     assert ime(np.array([[-3.0, 1.0], [0.0, -1.0]]), mask) == pytest.approx(2 / 5, abs=1e-15)

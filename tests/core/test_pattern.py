@@ -4,7 +4,7 @@ from sklearn.linear_model import Lasso
 
 from core import InputError, NotApplicable
 from core.methods import pattern as pattern_module
-from core.methods.pattern import KERNELS, covariance_patterns, local_pattern, local_patterns
+from core.methods.pattern import KERNELS, covariance_patterns, haufe_patterns, local_pattern, local_patterns, outputs
 
 FORMULAS = {  # mathematics.md, section 3, of u = distance / bandwidth
     "gaussian": lambda u: np.exp(-u**2 / 2),
@@ -152,6 +152,31 @@ def test_count_and_share_keep_the_same_nearest_images():
 def test_without_neighbours_that_differ_there_is_no_pattern(data, options):
     with pytest.raises(NotApplicable):
         local_pattern(W, data, X, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.4}, {"penalty": "l1", "strength": 0.3},
+                                     {"strength": 2.0}, {"solver": "eq7-left", "strength": 1.0}], ids=repr)
+@pytest.mark.parametrize("size", [1e-300, 1e-44, 1e-38, 1e-20, 1e20, 1e37, 1e150])
+def test_weights_of_any_size_have_the_pattern_of_double_precision(size, options):
+    """The pattern of s w is that of w over s; a penalty has the unit of what it is compared with."""
+    unit = {"l1": size, "l2": size**2}[options.get("penalty", "l2")] if "solver" not in options else 1.0
+    if not 0 < unit < np.inf:
+        pytest.skip("a penalty that no number can hold")
+    scaled = {**options, "strength": options["strength"] * unit} if "strength" in options else options
+    power = 1.0 if "solver" in options else -1.0
+    found = local_pattern(size * W, DATA.astype(np.float32), X, **scaled)
+    np.testing.assert_allclose(found / size**power, local_pattern(W, DATA, X, **options), rtol=1e-3, atol=1e-5)
+    double = local_pattern(size * W, DATA, X, **scaled)
+    np.testing.assert_allclose(double / size**power, local_pattern(W, DATA, X, **options), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-44, 1e37])
+def test_outputs_and_patterns_of_several_outputs_take_weights_of_any_size(size):
+    data = DATA.astype(np.float32)
+    np.testing.assert_allclose(outputs(data, size * W) / size, DATA @ W, rtol=1e-4, atol=1e-5)
+    both = np.stack([size * W, np.roll(W, 1) / size], 1)
+    np.testing.assert_allclose(haufe_patterns(data, both) * [size, 1 / size],
+                               haufe_patterns(DATA, np.stack([W, np.roll(W, 1)], 1)), rtol=1e-3, atol=1e-5)
 
 
 def test_a_surrogate_without_weights_has_no_pattern():

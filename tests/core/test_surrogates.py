@@ -7,10 +7,10 @@ import torch
 from sklearn.linear_model import Lasso, Ridge
 from torch import nn
 
-from core import NotApplicable
+from core import METHODS, NotApplicable
 from core.methods.context import Context, Training
-from core.methods.simplify import Pixels
-from core.methods.surrogate import Surrogate, per_unit, weighted_lasso, weighted_ridge
+from core.methods.simplify import simplification
+from core.methods.surrogate import fitted, weighted_lasso, weighted_ridge
 from core.models.model import Model
 from tests.core.helpers import NETWORKS, difference, linear, run
 
@@ -23,8 +23,10 @@ def weights():
 # Surrogates -----------------------------------------------------------------------------------------
 
 
-def pixels(context):
-    return Pixels(context.image.ravel())
+def per_unit(context, kind, **options):
+    """PatternLocal's surrogate of switched features: its weights per unit of h."""
+    settings = METHODS["patternlocal"].check({"surrogate": kind, "sampling": "mask", **options})
+    return fitted(context, kind, settings, per="unit")[1]
 
 
 def step(context, reference):
@@ -37,9 +39,43 @@ def test_mask_lime_on_a_linear_model_is_weight_times_distance_from_the_reference
     found = run("lime", context, sampling="mask", samples=2000, ridge=1e-6, reference=reference).ravel()
     np.testing.assert_allclose(found, weights * step(context, reference), rtol=1e-3, atol=1e-5)
     assert context.facts["fit"] == pytest.approx(1, abs=1e-6)
-    units = per_unit(context, pixels(context), Surrogate(found, 0.0, 1.0), reference).weights
+
+
+@pytest.mark.parametrize("reference", ["zero", "mean"])
+@pytest.mark.parametrize("kind", ["lime", "kernelshap"])
+def test_fitted_per_unit_on_a_linear_model_the_weights_are_the_models(make_context, weights, kind, reference):
+    context = make_context(linear(weights, 0.3))
+    found = per_unit(context, kind, samples=2000, ridge=1e-6, reference=reference)
     known = np.abs(step(context, reference)) > 0.02
-    np.testing.assert_allclose(units[known], weights[known], rtol=5e-3)
+    np.testing.assert_allclose(found.weights[known], weights[known], rtol=5e-3, atol=1e-4)
+    assert found.output == pytest.approx(context.outputs(context.image[None])[0], rel=1e-3)
+
+
+def test_a_dark_pixel_gets_no_weight_out_of_noise(make_context):
+    """Divided by its step of .02, the noise of its weight per presence would be larger than most weights."""
+    context = make_context("MLP")
+    context.image[0, :4] = 0.02
+    for kind in ("lime", "kernelshap"):
+        dark, others = np.split(np.abs(per_unit(context, kind, samples=200).weights), [4])
+        assert 0 < dark.max() < np.median(others)
+    assert np.abs(run("kernelshap", context, samples=200).ravel()[:4] / 0.02).max() > 3 * others.max()
+
+
+@pytest.mark.parametrize("samples", [30, 2000])
+def test_kernelshap_per_unit_keeps_its_sum(make_context, samples):
+    context = make_context("MLP")
+    found = per_unit(context, "kernelshap", samples=samples).weights
+    assert found @ step(context, "zero") == pytest.approx(difference(context, "zero"), rel=1e-9)
+
+
+def test_with_a_weak_ridge_kernelshap_per_unit_of_few_features_is_shapley_values_over_steps(make_context):
+    context = make_context("MLP")
+    few = {"simplify": "grid", "segments": 9}
+    values = run("kernelshap", context, **few)
+    units = per_unit(context, "kernelshap", **few, ridge=1e-6).weights
+    h = simplification(context, "grid", 9, 0.1, 30)
+    np.testing.assert_allclose(h.paint(units * h.forward(context.image.reshape(1, -1))[0]).reshape(8, 8), values,
+                               rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("spread", [0.05, 2.0])
@@ -119,15 +155,16 @@ def test_an_image_equal_to_its_reference_has_an_empty_map_that_says_so(make_cont
     assert "empty" in " ".join(context.notes)
 
 
-def test_weights_per_unit_leave_out_pixels_that_equal_their_reference(make_context):
+@pytest.mark.parametrize("kind", ["lime", "kernelshap"])
+def test_weights_per_unit_leave_out_pixels_that_equal_their_reference(make_context, kind):
     context = make_context(linear(np.ones(64)))
     context.image[0, :2] = 0
-    presence = np.where(np.arange(64) < 2, 0.5, 2.0)
-    found = per_unit(context, pixels(context), Surrogate(presence, 0.0, 1.0), "zero").weights
+    found = per_unit(context, kind, samples=2000, ridge=1e-6).weights
     assert not found[:2].any() and context.facts["features_at_reference"] == 2
-    np.testing.assert_allclose(found[2:], 2.0 / context.image.ravel()[2:], rtol=1e-6)
-    with pytest.raises(NotApplicable, match="2 of 64"):
-        per_unit(context, pixels(context), Surrogate(np.where(np.arange(64) < 2, 200.0, 2.0), 0.0, 1.0), "zero")
+    np.testing.assert_allclose(found[2:], 1.0, rtol=0.05)
+    context.image[:] = 0
+    with pytest.raises(NotApplicable, match="All 64"):
+        per_unit(context, kind)
 
 
 # Patterns and filters -------------------------------------------------------------------------------
