@@ -6,7 +6,7 @@ everywhere: its misfit falls four times with every halving of the radius. An ans
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,27 +55,35 @@ class Around:
 
 
 class Line:
-    """The black box along one line through x: ``at(t) -> (k,C-1)`` at x + t direction, each t asked about once."""
+    """The black box along one line through x: its values at x + t direction, each t queried once."""
 
     def __init__(self, box: BlackBox, direction: np.ndarray):
-        self.box, self.direction, self._known = box, direction, {}
+        self.box, self.direction, self.known = box, direction, {}
 
     def at(self, *places: float) -> np.ndarray:
-        new = [t for t in places if t not in self._known]
-        if new:
-            self._known.update(zip(new, self.box(self.box.x + np.multiply.outer(new, self.direction))))
-        return np.stack([self._known[t] for t in places])
+        """The values ``(k,C-1)`` at k places t."""
+        query([self], places)
+        return np.array([self.known[t] for t in places])
 
     def misfit(self, radius: float) -> np.ndarray:
         """How far ``(C-1,)`` the line is from straight: x + r v against x - r v, and against x + r v/2."""
         ahead, behind, half = self.at(radius, -radius, radius / 2)
-        return misfit(np.stack([ahead, ahead]), np.stack([-behind, 2 * half])).max(0)
+        return np.maximum(misfit(ahead, -behind), misfit(ahead, 2 * half))
 
     def stretch(self, radius: float) -> np.ndarray:
         """The values ``(PIECES+1,C-1)`` from the radius to four times as far, on the side that bends more."""
         ahead, far, behind, beyond = self.at(radius, 2 * radius, -radius, -2 * radius)
         side = 1.0 if misfit(far, 2 * ahead).max() >= misfit(beyond, 2 * behind).max() else -1.0
         return self.at(*(side * radius * np.linspace(1, 4, PIECES + 1)))
+
+
+def query(lines: Sequence[Line], places: Sequence[float]) -> None:
+    """Asks for what is not yet known of some lines at some places, all at once."""
+    new = [(line, t) for line in lines for t in dict.fromkeys(places) if t not in line.known]
+    if new:
+        box = lines[0].box
+        for (line, t), value in zip(new, box(np.stack([box.x + t * line.direction for line, t in new]))):
+            line.known[t] = value
 
 
 def misfit(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -121,16 +129,26 @@ def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: l
 
 def _search(box: BlackBox, lines: list[Line], radius: float, trace: list[Round],
             tell: Callable) -> tuple[float, Line | None]:
-    """The radius at which all lines are straight, 0 below SMALLEST; and the line that bent last."""
+    """The radius at which all lines are straight, 0 below SMALLEST; and the line that bent last.
+
+    One line alone until it is straight, then the others, of which those that bend go on.
+    """
     last, largest = None, 0.0
-    for line in lines:
-        while ((gap := line.misfit(radius)) > box.tolerance).any():
-            trace.append(Round(radius, float(gap.max()), False, np.outer([radius, -radius], line.direction)))
-            tell(len(trace), 100, f"radius {radius:.2g}")
-            last, radius = line, radius / 2
-            if radius < SMALLEST:
-                return 0.0, last
-        largest = max(largest, float(gap.max()))
+    for group in (lines[:1], lines[1:]):
+        while group:
+            query(group, (radius, -radius, radius / 2))
+            gaps = np.stack([line.misfit(radius) for line in group])
+            bent = (gaps > box.tolerance).any(1)
+            largest = max(largest, float(gaps[~bent].max(initial=0.0)))
+            group = [line for line, bends in zip(group, bent) if bends]
+            if group:
+                tested = radius * np.concatenate([[line.direction, -line.direction] for line in group])
+                trace.append(Round(radius, float(gaps.max()), False, tested))
+                tell(len(trace), 100, f"radius {radius:.2g}")
+                last, radius = group[-1], radius / 2
+                if radius < SMALLEST:
+                    return 0.0, last
+                query(group[:1], (-radius, radius / 2, -radius / 2, radius / 4))  # two radii at once
     trace.append(Round(radius, largest, True, radius * np.stack([line.direction for line in lines])))
     return radius, last
 
@@ -140,8 +158,9 @@ def _noise(line: Line, straight: float, start: float) -> np.ndarray | float | No
 
     Noise is as large at seven radii in a row, where a border's misfit grows with the radius.
     """
-    radii = max(straight, SMALLEST) * 2.0 ** np.arange(1, FLAT + 1)
+    radii = [max(straight, SMALLEST) * 2.0**k for k in range(1, FLAT + 1)]
     if radii[-1] <= start:
+        query([line], [t for r in radii for t in (r, -r, r / 2)])
         gaps = np.stack([line.misfit(r) for r in radii])
         usual = np.sort(gaps.max(1))
         if np.isfinite(usual[-1]) and usual[-1] <= 4 * usual[2] and not _ends(line, straight, usual[2]):
@@ -169,9 +188,9 @@ def _step(line: Line, radius: float) -> float | None:
             return float(np.median(np.diff(np.unique(np.append(levels, 0.0)))))
         bends = _bends(column)
         bends = bends[np.isfinite(bends) & (np.abs(bends) > 4 * tolerance)]
-        if len(bends) >= 4 and bends.min() < 0 < bends.max():
+        if len(bends) >= 6 and bends.min() < 0 < bends.max():
             steps = np.abs(bends) / np.abs(bends).min()
-            if np.abs(steps - np.round(steps)).max() < 0.05:
+            if np.abs(steps - np.round(steps)).max() < 0.02:
                 return float(np.abs(bends).min())
     return None
 
@@ -182,7 +201,9 @@ def _curved(line: Line, radius: float) -> bool:
     Near the tolerance curvature shows by the misfit's fall, three radii in a row; farther out by a stretch that is
     nowhere straight.
     """
-    gaps = np.stack([line.misfit(radius * 2.0**k) for k in range(-1, 6)]) / line.box.tolerance
+    radii = [radius * 2.0**k for k in range(-1, 6)]
+    query([line], [t for r in radii for t in (r, -r, r / 2)])
+    gaps = np.stack([line.misfit(r) for r in radii]) / line.box.tolerance
     if gaps[2].max() <= NEAR:
         with np.errstate(invalid="ignore", divide="ignore"):
             rise = gaps[1:] / gaps[:-1]

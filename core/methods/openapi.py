@@ -11,11 +11,13 @@ linear and not merely smooth, and after independent random points have bounded t
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.stats import chi2
 
 from core.methods.black_box import BATCH, BlackBox, Predict
 from core.methods.context import Context
@@ -27,8 +29,8 @@ HALVINGS = 100  # of the radius, at most (the paper's number)
 SMALLEST = 1e-11  # radius at which the paper's sampling gives up
 PASSES = 4  # over all pixels, at most
 INSIDE = 16  # times smaller than the lines' radius are the first steps: single pixels leave a CNN's region sooner
-TESTS = 12  # independent random points that bound the error
-SAFETY = 4  # times the largest residual: all TESTS stay below a quarter of a wrong answer's once in 3e8 times
+FEWEST, MOST = 12, 64  # independent random points that bound the error: one for every 64 pixels
+CHANCE = 1e-7  # that the points miss a wrong answer
 EXACT = 1e-6  # relative error above which no answer is called exact
 
 
@@ -111,7 +113,7 @@ def _orthogonal(box: BlackBox, around: Around, start: float, rng: np.random.Gene
     for _ in range(PASSES):
         steps = rng.uniform(0.5, 1.0, d) * rng.choice([-1.0, 1.0], d) * radius
         pairs = _along_pixels(box, steps, tell)
-        offsets = directions(rng, TESTS, d) * radius
+        offsets = directions(rng, _tests(d), d) * radius
         agrees, error = _tested(box, around, pairs, offsets, radius, 1.0, trace)
         if agrees and error <= EXACT:
             return _Solution(pairs, radius, offsets, steps, error)
@@ -152,10 +154,10 @@ def _hypercube(box: BlackBox, around: Around, radius: float, rng: np.random.Gene
         scaled = np.linalg.solve(unit[:d], ratios[:d]) if finite else np.empty((d, 0))
         gap = misfit(ratios[d], unit[d] @ scaled) if finite else np.array(np.inf)
         agrees = bool((gap <= amplified * box.tolerance).all())
-        trace.append(Round(radius, float(gap.max()), agrees, unit[:TESTS] * radius))
+        trace.append(Round(radius, float(gap.max()), agrees, unit[:FEWEST] * radius))
         tell(turn + 1, HALVINGS, f"radius {radius:.2g}")
         if agrees:
-            pairs, offsets = scaled.T / radius, rng.uniform(-radius, radius, (TESTS, d))
+            pairs, offsets = scaled.T / radius, rng.uniform(-radius, radius, (_tests(d), d))
             agrees, error = _tested(box, around, pairs, offsets, radius, amplified, trace)
             if agrees and error <= EXACT:
                 return _Solution(pairs, radius, np.concatenate([unit * radius, offsets]), None, error)
@@ -174,8 +176,9 @@ def _tested(box: BlackBox, around: Around, pairs: np.ndarray, offsets: np.ndarra
             trace: list[Round]) -> tuple[bool, float]:
     """Whether the log ratios at new offsets (k,d) are what the pairs say but for rounding, and the error this bounds.
 
-    An answer with errors e in its weights misses a random offset of length r by about ``r |e|_2 / sqrt(d)``, and
-    ``|e|_1 <= sqrt(d) |e|_2``: the largest residual, times SAFETY, bounds the relative L1 error.
+    Errors e of the weights miss random offsets of length r by ``r |e|_2 / sqrt(d)`` in the root mean square, and
+    ``|e|_1 <= sqrt(d) |e|_2``. That k points see so little of it by chance has the probability of a chi-squared
+    distribution's lower tail: the residual, over its quantile of CHANCE, bounds the relative L1 error.
     """
     inputs = box.x + offsets
     taken = inputs - box.x
@@ -188,8 +191,19 @@ def _tested(box: BlackBox, around: Around, pairs: np.ndarray, offsets: np.ndarra
     if not pairs.any():
         return True, 0.0 if around.constant and not gap.any() else np.inf
     size, length = np.abs(pairs.mean(0)).sum(), np.sqrt(np.square(taken).sum(1).mean())
-    missed = max(np.abs((ratios - told).mean(1)).max(), box.noise.mean())
-    return True, float(SAFETY * missed * len(box.x) / (length * size)) if size else np.inf
+    missed = max(np.sqrt(np.square((ratios - told).mean(1)).mean()), box.noise.mean())
+    return True, float(missed / _seen(len(offsets)) * len(box.x) / (length * size)) if size else np.inf
+
+
+def _tests(d: int) -> int:
+    """How many random points test an answer of d weights."""
+    return int(np.clip(d // 64, FEWEST, MOST))
+
+
+@functools.cache
+def _seen(count: int) -> float:
+    """The share of an error's size that ``count`` points show at least, but with probability CHANCE."""
+    return float(np.sqrt(chi2.ppf(CHANCE, count) / count))
 
 
 def _why(box: BlackBox, around: Around, start: float, error: float) -> str:

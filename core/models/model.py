@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Model:
         """The same network in float64: what OpenAPI and probabilities need."""
         return self._memory.get("double", lambda: freeze(copy.deepcopy(self.module).double()))
 
-    @property
+    @cached_property
     def batch(self) -> int:
         """Images in one forward pass."""
         return CONVOLVED if any(isinstance(layer, nn.Conv2d) for layer in self.module.modules()) else BATCH

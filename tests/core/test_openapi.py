@@ -3,7 +3,7 @@ import pytest
 
 from core import InputError, explain
 from core.methods.linearity import FEWEST
-from core.methods.openapi import EXACT, PASSES, SAMPLINGS, TESTS, decision_features
+from core.methods.openapi import EXACT, PASSES, SAMPLINGS, _tests, decision_features
 from tests.core import drawn
 
 BOTH = pytest.mark.parametrize("sampling", list(SAMPLINGS))
@@ -62,7 +62,7 @@ def test_a_linear_model_is_solved_at_the_first_radius():
     rng = np.random.default_rng(0)
     w, b = rng.standard_normal((3, 12)), rng.standard_normal(3)
     found = decision_features(lambda x: softmax(x @ w.T + b), rng.standard_normal(12), 1)
-    assert found.rounds == 2 and found.queries == 3 + 3 * FEWEST + 12 + TESTS
+    assert found.rounds == 2 and found.queries == 3 + 3 * FEWEST + 12 + _tests(12)
     assert np.allclose(found.weights, w[1] - (w[0] + w[2]) / 2, atol=1e-13)
 
 
