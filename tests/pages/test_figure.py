@@ -376,7 +376,7 @@ def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, c
 def test_the_studio_s_python_draws_the_same_file(open_studio, python, tmp_path):
     app = open_studio(file="png", columns="image;gradient", outline=False)
     code = next(c.value for c in app.open("share").code if "studio.restore" in c.value)
-    root = str(Path(choices.__file__).parents[2])
+    root = str(Path(choices.__file__).parents[3])
     run = python("-c", f"import os, sys\nos.chdir({str(tmp_path)!r})\nsys.path.insert(0, {root!r})\n{code}")
     assert run.returncode == 0, run.stderr
     assert (tmp_path / "figure.png").read_bytes() == picture(app)

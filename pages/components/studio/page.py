@@ -15,8 +15,8 @@ from core.studio import FIGURES, FigureSpec
 from core.types import InputError
 from pages.components.shared import choices, controls, fields, image_page, share
 from pages.components.shared.map_panel import say
-from pages.components.shared.result_panels import BLANK
 from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import BLANK
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"
