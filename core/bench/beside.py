@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from core import pipeline
+from core.registry import canonical
 from core.datasets.tetromino import generate, smoothed
 from core.methods.context import Context
 from core.methods.openapi import decision_features
@@ -47,7 +48,7 @@ def run(tell: Callable[[str], None], published: str | None = None, mapped: int =
     ``published``: a Python interpreter that has PyPI's patternlocal, which needs Python 3.12 or newer;
     ``mapped``: of how many images a data set the maps are scored.
     """
-    spec = pipeline.check(Spec())
+    spec = canonical(Spec())
     data = pipeline.dataset(spec)
     images = np.concatenate([part.x.reshape(len(part), -1) for part in (data.train, data.val, data.test)])
     contexts = [pipeline.context(spec.replace(image=i)) for i in range(IMAGES)]

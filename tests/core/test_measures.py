@@ -9,12 +9,13 @@ import torch
 from torch import nn
 
 from core import InputError, Spec, pipeline, regions, reproduce
+from core.registry import canonical
 from core.__main__ import main
 from core.metrics.ablation import ablation
 from core.metrics.regions import cosine, l1_distance, region_difference, relative_l1, weight_difference
 from core.models import white_box
 
-TREE = pipeline.check(Spec(dataset="mnist", model="LMT", method="gradient"))
+TREE = canonical(Spec(dataset="mnist", model="LMT", method="gradient"))
 
 
 def test_a_region_differs_as_soon_as_one_switch_does():

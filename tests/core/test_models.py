@@ -10,21 +10,19 @@ from torch import nn
 
 from core import DATASETS, MODELS, InputError, Spec, models, pipeline, store
 from core.datasets import xai_tris
-from core.models import catalogue, training
+from core.models import training
 from core.models.model import freeze
+from core.registry import canonical
+from core.types import ModelRecord
 
-RECORDS = json.loads((store.ASSETS / "manifest.json").read_text())["models"]
-SHIPPED = [r for r in RECORDS if r["file"]]
-LARGE = [r for r in SHIPPED if r["size"] == 64]
+MANIFEST = json.loads((store.ASSETS / "manifest.json").read_text())["models"]
+RECORDS = [ModelRecord.from_dict(values) for values in MANIFEST]
+SHIPPED = [r for r in RECORDS if r.available]
+LARGE = [r for r in SHIPPED if r.spec.size == 64]
 
 
 def name(record):
-    fields = ("dataset", "scenario", "background", "snr", "size", "model")
-    return " ".join(str(record[field]) for field in fields if record[field])
-
-
-def spec_of(record):
-    return Spec(**{field: record[field] for field in catalogue.ADDRESS})
+    return f"{pipeline.data_name(record.spec)} {record.spec.model}"
 
 
 def few(scenario="LIN", background="WHITE", snr=0.4, samples=400):
@@ -175,37 +173,37 @@ def test_progress_is_told_and_may_stop_the_training(short):
 
 @pytest.mark.parametrize("record", RECORDS, ids=name)
 def test_a_record_is_whole_and_its_file_is_the_one_trained(record):
-    assert {*catalogue.ADDRESS, "accuracy", "training", "versions", "origin", "licence", "command"} <= set(record)
-    assert record["origin"] == "shipped" and "python -m core train" in record["command"]
-    if record["file"]:
-        path = store.ASSETS / "models" / record["file"]
-        assert store.sha256(path) == record["sha256"] and path.stat().st_size == record["bytes"]
+    assert {"training", "versions", "validation"} <= set(record.facts) and record.licence
+    assert record.origin == "shipped" and "python -m core train" in record.command
+    assert ModelRecord.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+    if record.available:
+        path = store.ASSETS / "models" / record.file
+        assert store.sha256(path) == record.sha256 and path.stat().st_size == record.bytes
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=name)
 def test_a_model_is_shipped_just_where_it_generalises(record):
     """Or where there are no scores whose meaning could depend on it."""
-    assert bool(record["file"]) == (record["accuracy"] > 0.9 or not DATASETS[record["dataset"]].truth)
+    assert record.available == (record.accuracy > 0.9 or not DATASETS[record.spec.dataset].has_ground_truth)
 
 
 def test_every_shipped_file_has_its_record_and_all_are_small():
     files = {p.name: p.stat().st_size for p in (store.ASSETS / "models").iterdir()}
-    assert sorted(files) == sorted(r["file"] for r in SHIPPED)
+    assert sorted(files) == sorted(r.file for r in SHIPPED)
     assert sum(files.values()) < 45_000_000
 
 
-@pytest.mark.parametrize("record", [r for r in SHIPPED if r["size"] == 8] + LARGE[:1], ids=name)
+@pytest.mark.parametrize("record", [r for r in SHIPPED if r.spec.size == 8] + LARGE[:1], ids=name)
 def test_the_stated_accuracy_is_reached_again(record):
-    spec = spec_of(record)
-    test = pipeline.dataset(spec).test
-    right = models.load(spec).predict_proba(test.x).argmax(1) == test.y
-    assert right.mean() == pytest.approx(record["accuracy"], abs=1 / len(test))
+    test = pipeline.dataset(record.spec).test
+    right = models.load(record.spec).predict_proba(test.x).argmax(1) == test.y
+    assert right.mean() == pytest.approx(record.accuracy, abs=1 / len(test))
 
 
 @pytest.mark.parametrize("record", SHIPPED, ids=name)
 def test_a_shipped_model_loads_frozen(record):
-    model = models.load(spec_of(record))
-    assert model.accuracy == record["accuracy"] and model.digest == record["sha256"]
+    model = models.load(record.spec)
+    assert model.accuracy == record.accuracy and model.digest == record.sha256
     assert not model.module.training and not any(p.requires_grad for p in model.module.parameters())
     assert {p.dtype for p in model.module.parameters()} == {torch.float32}
 
@@ -218,22 +216,22 @@ HERE = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, mo
 def test_a_model_trained_here_is_kept_found_and_used(empty_cache, short):
     assert not pipeline.has_model(HERE)
     record = pipeline.train(HERE)
-    assert pipeline.has_model(HERE) and models.find(HERE) == record and record["origin"] == "trained here"
+    assert pipeline.has_model(HERE) and pipeline.model_record(HERE) == record and record.origin == "trained here"
     model, test = pipeline.model(HERE), pipeline.dataset(HERE).test
-    assert model.accuracy == record["accuracy"] == (model.predict_proba(test.x).argmax(1) == test.y).mean()
+    assert model.accuracy == record.accuracy == (model.predict_proba(test.x).argmax(1) == test.y).mean()
     assert pipeline.explain(HERE).values.shape == (8, 8)
     assert not pipeline.has_model(HERE.replace(model_seed=1))
-    assert not any(r["origin"] == "trained here" for r in RECORDS)
+    assert not any(r.origin == "trained here" for r in RECORDS)
 
 
 def test_a_damaged_model_file_is_refused_by_name_and_a_damaged_record_left_out(empty_cache, short):
     record = pipeline.train(HERE.replace(model_seed=2))
-    file = empty_cache / "models" / record["file"]
+    file = empty_cache / "models" / record.file
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(InputError, match=record["file"]):
+    with pytest.raises(InputError, match=record.file):
         models.load(HERE.replace(model_seed=2))
     next(file.parent.glob("*.json")).write_text("{")
-    assert models.find(HERE.replace(model_seed=2)) is None
+    assert pipeline.model_record(HERE.replace(model_seed=2)) is None
     assert models.records() == RECORDS
 
 
@@ -241,18 +239,18 @@ def test_a_damaged_model_file_is_refused_by_name_and_a_damaged_record_left_out(e
 def test_a_foreign_record_is_left_out(empty_cache, content):
     (empty_cache / "models").mkdir(parents=True)
     (empty_cache / "models" / "foreign.json").write_text(content)
-    assert models.find(HERE) is None
+    assert pipeline.model_record(HERE) is None
     assert pipeline.known_models(HERE) == []
 
 
 def test_a_file_of_another_network_is_refused_by_name(empty_cache, short):
     spec = HERE.replace(model_seed=3)
     record = pipeline.train(spec)
-    file = empty_cache / "models" / record["file"]
+    file = empty_cache / "models" / record.file
     save_file({"1.weight": torch.zeros(3, 64)}, file)
-    changed = {**record, "sha256": store.sha256(file)}
+    changed = {**record.to_dict(), "sha256": store.sha256(file)}
     next(file.parent.glob("*.json")).write_text(json.dumps(changed))
-    with pytest.raises(InputError, match=record["file"]):
+    with pytest.raises(InputError, match=record.file):
         models.load(spec)
 
 
@@ -265,4 +263,4 @@ def test_without_a_model_the_error_is_the_command_that_trains_it():
     from core.commands.common import read_spec
 
     read = read_spec(parser().parse_args(command[3:]))
-    assert catalogue.address(read) == catalogue.address(spec)
+    assert read.model_key() == canonical(spec).model_key()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from core import METHODS, METRICS, InputError, NotApplicable, Score, Spec, explain, pipeline, score, store
+from core.registry import canonical
 from core.models import training
 
 LIME = {"method": "lime", "options": {"samples": 50}}
@@ -175,7 +176,7 @@ def test_a_summary_counts_what_is_undefined_and_averages_the_rest():
 def test_options_in_any_spelling_are_one_spec_and_one_result(spec, empty_cache):
     spellings = [{"samples": 50}, {"samples": "50"}, {"samples": 50.0}, {"samples": 50, "ridge": "0.01"},
                  {"ridge": 0.01, "samples": 50}]
-    checked = {pipeline.check(spec.replace(method="lime", options=o)) for o in spellings}
+    checked = {canonical(spec.replace(method="lime", options=o)) for o in spellings}
     assert len(checked) == 1
     for options in spellings:
         explain(spec.replace(method="lime", options=options))
@@ -184,8 +185,8 @@ def test_options_in_any_spelling_are_one_spec_and_one_result(spec, empty_cache):
 
 def test_a_checked_spec_survives_json(spec):
     for method in METHODS:
-        checked = pipeline.check(spec.replace(method=method))
-        assert pipeline.check(Spec.from_dict(json.loads(json.dumps(checked.to_dict())))) == checked
+        checked = canonical(spec.replace(method=method))
+        assert canonical(Spec.from_dict(json.loads(json.dumps(checked.to_dict())))) == checked
 
 
 def test_scores_of_two_readings_of_the_truth_are_kept_apart(monkeypatch):
