@@ -111,7 +111,8 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
 
     step = moved(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
-    return h, context.shared.once((kind, per, context.seeds, *used.items()), lambda: fit(context, h, ask, step, **own))
+    return h, context.shared.once((kind, per, context.seeds, *used.items()),
+                                  lambda: fit(context, h, ask, step, **own))
 
 
 def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
