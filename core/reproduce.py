@@ -124,9 +124,9 @@ def measure(spec: Spec) -> dict[str, Any]:
     found = decision_features(context.predict_proba, x, context.target, seed=spec.seed)
     rows = [judged("OpenAPI", float("nan"), found.weights, found.samples) if found.exact else
             {"method": "OpenAPI", "h": float("nan"), **nothing, "reason": found.reason}]
-    distances = np.array(regions.DISTANCES)
+    distances, rng = np.array(regions.DISTANCES), np.random.default_rng(spec.seed)  # one set of points for all images
     for way in numeric.WAYS.values():
-        points = way.points(x.size, context.rng)
+        points = way.points(x.size, rng)
         try:
             ratios = np.column_stack([numeric.ask(context, points, h) for h in distances])
             weights = numeric.weights(way, points, ratios, distances).T

@@ -156,7 +156,8 @@ def _lime(context: Context, tell: Callable[[str], None]) -> Row:
 
     tell("LIME")
     settings = {o.name: o.default for o in OPTIONS} | {"samples": 500, "proximity": "uniform", "ridge": 1e-2}
-    ours = _seconds(lambda: fit_lime(context, Pixels(context.image.ravel()), **settings), 5)
+    h = Pixels(context.image.ravel())
+    ours = _seconds(lambda: fit_lime(context, h, context.outputs, np.ones(h.size), **settings), 5)
     lime = Lime(context.explained, interpretable_model=SkLearnRidge(alpha=1.0))
     x = torch.from_numpy(context.image)[None]
     theirs = _seconds(lambda: lime.attribute(x, n_samples=500, perturbations_per_eval=50), 2)

@@ -70,6 +70,42 @@ def test_the_same_spec_gives_the_same_bytes_in_another_process(spec, python, tmp
     assert json.loads(run.stdout) == here
 
 
+def test_with_another_number_of_threads_the_same_spec_gives_nearly_the_same_numbers(python, monkeypatch):
+    wanted = {"gradient": ({}, 1e-12), "lime": ({"samples": 200}, 1e-12), "kernelshap": ({"samples": 200}, 1e-12),
+              "patternlocal": ({"surrogate": "lime", "samples": 200}, 1e-4)}
+    code = ("import json, sys; from core import METHODS, Spec, pipeline\n"
+            "def values(m, o): return METHODS[m].function(pipeline.context(Spec()), "
+            "**METHODS[m].check(o)).ravel().tolist()\n"
+            "print(json.dumps({m: values(m, o) for m, o in json.loads(sys.argv[1]).items()}))")
+    found = []
+    for threads in ("1", "2"):
+        for library in ("OMP", "MKL", "OPENBLAS"):
+            monkeypatch.setenv(f"{library}_NUM_THREADS", threads)
+        run = python("-c", code, json.dumps({m: options for m, (options, _) in wanted.items()}))
+        assert run.returncode == 0, run.stderr
+        found.append(json.loads(run.stdout))
+    for method, (_, bound) in wanted.items():
+        one, two = (np.array(maps[method]) for maps in found)
+        np.testing.assert_allclose(one, two, rtol=0, atol=bound * np.abs(one).max(), err_msg=method)
+
+
+def test_images_do_not_share_their_random_numbers(spec):
+    maps = [explain(spec.replace(method="random", image=image)).values for image in (0, 1, 2)]
+    assert (maps[0] != maps[1]).all() and (maps[1] != maps[2]).all()
+    assert (maps[0] == np.random.default_rng(spec.seed).standard_normal((8, 8))).all()  # as image 0 always had
+
+
+def test_no_gradient_of_a_probability_is_lost():
+    """In float32 the sigmoid's slope is 0 at 7 of these images."""
+    spec = Spec(method="gradient", output="probability")
+    for image in range(30):
+        probability, margin = (explain(spec.replace(image=image, output=o)) for o in ("probability", "margin"))
+        assert not np.isnan(score(probability, ["ime"]).ime)
+        p, rest = np.sort(probability.probabilities)[::-1]
+        np.testing.assert_allclose(probability.values, p * rest * margin.values,
+                                   atol=1e-4 * np.abs(probability.values).max())
+
+
 def test_a_method_seed_changes_neither_data_nor_model(spec):
     one, other = (explain(spec.replace(method="random", seed=s)) for s in (1, 2))
     assert (one.values != other.values).all()
