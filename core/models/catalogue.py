@@ -1,13 +1,14 @@
 """Where trained models lie: those shipped in assets, those trained on this machine.
 
-A model is a safetensors file (parameters in half precision, buffers as they are) and one record: what it was trained on, its accuracy, its
-sha256, origin, licence and the command that makes it again. A record without a file says that training
-was tried and did not reach the accuracy that makes scores meaningful.
+A model is a safetensors file (parameters in half precision, buffers as they are) and one record: what it was
+trained on, its accuracy, its sha256, origin, licence and the command that makes it again. A record without a file
+says that training was tried and did not reach the accuracy that makes scores meaningful.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 from dataclasses import replace
@@ -134,7 +135,7 @@ def keep(model: Model, spec: Spec, *, shipped: bool = False, asked: str = "") ->
 
 
 def _write_record(record: dict[str, Any], spec: Spec, shipped: bool) -> None:
-    """Until it is there the old one holds, and its file: a reader gets one network or the other, never half of each."""
+    """Until it is there the old one holds, and its file: a reader gets one network or the other."""
     if shipped:
         others = [r for r in store.manifest("models") if any(r[k] != record[k] for k in ADDRESS)]
         store.write_manifest("models", sorted(others + [record], key=lambda r: [str(r[k]) for k in ADDRESS]))
@@ -164,7 +165,12 @@ def command(spec: Spec) -> str:
 
 def _record_path(spec: Spec) -> Path:
     """Where the record of a model trained on this machine lies."""
-    return _trained() / f"{store.key(address(spec))}.json"
+    return _trained() / _record_name(spec)
+
+
+@functools.lru_cache(maxsize=256)  # the same for the same Spec always, and asked for with every question
+def _record_name(spec: Spec) -> str:
+    return f"{store.key(address(spec))}.json"
 
 
 def _trained() -> Path:

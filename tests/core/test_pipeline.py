@@ -231,14 +231,15 @@ def test_patternlocal_marks_the_shapes_better_than_chance(spec):
 @pytest.fixture
 def written(tmp_path, register):
     """``written(registry, name, like)``: an entry like another, whose function stands in a file of its own."""
-    def write(registry, name, like, text="pass"):
+    def write(registry, name, like):
         file = tmp_path / f"{name}.py"
-        file.write_text(f"def make(function):\n    def {name}(*a, **k):\n        {text}\n        return function(*a, **k)\n"
+        file.write_text(f"def make(function):\n    def {name}(*a, **k):\n        return function(*a, **k)\n"
                         f"    return {name}\n")
         module = {}
         exec(compile(file.read_text(), str(file), "exec"), module)
         entry = registry[like]
-        about = {f.name: getattr(entry, f.name) for f in dataclasses.fields(entry) if f.name not in ("name", "function")}
+        about = {f.name: getattr(entry, f.name) for f in dataclasses.fields(entry)}
+        del about["name"], about["function"]
         register(registry, name, module["make"](entry.function), **about)
         return file
     return write

@@ -79,6 +79,14 @@ def test_pooling_is_read_with_its_stride_and_spacing(images):
     assert np.array_equal(white_box.patterns(module, images), np.packbits(bits, axis=1))
 
 
+def test_known_layers_and_foreign_modules_are_read_alike(module, images):
+    """To the bit: one goes through the layers, the other watches PyTorch's operations."""
+    foreign = nn.Sequential(module)
+    for known, watched in zip(white_box.inside(module, images, 1), white_box.inside(foreign, images, 1)):
+        assert np.array_equal(known, watched)
+    assert np.array_equal(white_box.patterns(module, images), white_box.patterns(foreign, images))
+
+
 @pytest.mark.parametrize("bend", [torch.tanh, functional.gelu, functional.silu, functional.softplus, torch.sin,
                                   functional.relu6, torch.abs, lambda x: x.clamp(min=0),
                                   lambda x: functional.softmax(x, 1)])
