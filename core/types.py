@@ -151,8 +151,9 @@ class Split:
 class Dataset:
     """Three splits of one data set, and where its important pixels are.
 
-    ``recipe`` holds the arguments that made it (and the ``sha256`` of a shipped file), ``union (h,w)`` the pixels important in any image,
-    ``default_truth`` which of ``union`` and ``shown`` counts by default. ``fresh(seed)`` draws new training
+    ``recipe`` holds the arguments that made it (and the ``sha256`` of a shipped file), ``union (h,w)`` the
+    pixels important in any image, ``default_truth`` which of ``union`` and ``shown`` counts by default.
+    ``fresh(seed)`` draws new training
     images of the same recipe (synthetic data only).
     """
 

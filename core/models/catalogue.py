@@ -8,6 +8,7 @@ here are ``model_key`` of canonical ones.
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 from dataclasses import replace
@@ -169,7 +170,12 @@ def command(key: Spec) -> str:
 
 def _record_path(key: Spec) -> Path:
     """Where the record of a model trained on this machine lies."""
-    return _trained() / f"{store.key(key.to_dict('data', 'model'))}.json"
+    return _trained() / _record_name(key)
+
+
+@functools.lru_cache(maxsize=256)  # the same for the same Spec always, and asked for with every query
+def _record_name(key: Spec) -> str:
+    return f"{store.key(key.to_dict('data', 'model'))}.json"
 
 
 def _trained() -> Path:

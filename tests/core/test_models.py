@@ -1,17 +1,18 @@
 import copy
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from core import DATASETS, MODELS, InputError, Spec, models, pipeline, store
 from core.datasets import xai_tris
-from core.models import training
-from core.models.model import freeze
+from core.models import training, tree
+from core.models.model import Model, freeze
 from core.registry import canonical
 from core.types import ModelRecord
 
@@ -206,6 +207,70 @@ def test_a_shipped_model_loads_frozen(record):
     assert model.accuracy == record.accuracy and model.digest == record.sha256
     assert not model.module.training and not any(p.requires_grad for p in model.module.parameters())
     assert {p.dtype for p in model.module.parameters()} == {torch.float32}
+
+
+# Trees in files -------------------------------------------------------------------------------------
+
+
+def full_tree(depth, size, rng):
+    """Nodes of a full binary tree, whose leaves share one regression here: its splits are what is asked about."""
+    inner, leaves = 2**depth - 1, 2**depth
+    node = torch.arange(inner + leaves)
+    leaf = node >= inner
+    pixel = torch.from_numpy(rng.integers(0, size * size, inner + leaves))
+    pixel[:inner][rng.random(inner) < 0.3] = size * size - 1
+    module = tree.LogisticModelTree(size)
+    module.load_state_dict({
+        "left": torch.where(leaf, node - inner, 2 * node + 1), "right": 2 * node + 2,
+        "pixel": torch.where(leaf, -1, pixel), "threshold": torch.from_numpy(rng.standard_normal(len(node))).float(),
+        "weight": torch.zeros(1, tree.CLASSES, size * size), "bias": torch.zeros(1, tree.CLASSES)})
+    return freeze(module)
+
+
+def test_a_large_tree_on_large_images_splits_alike_when_it_comes_back_from_its_file(empty_cache):
+    """Nodes, leaves and pixels above 2,048, which half precision cannot tell apart."""
+    rng, spec = np.random.default_rng(0), Spec(dataset="mnist", model="LMT", model_seed=7)
+    module = full_tree(12, 64, rng)
+    models.keep(Model("LMT", module, 1.0), spec)
+    again = models.load(spec).module
+    assert int(again.pixel.max()) == 4095 and int(again.left.max()) > 4096
+    for name, buffer in module.named_buffers():
+        found = dict(again.named_buffers())[name]
+        assert torch.equal(found, buffer) and found.dtype == buffer.dtype, name
+    x = torch.from_numpy(rng.standard_normal((500, 64, 64), dtype=np.float32))
+    assert torch.equal(again.regions(x), module.regions(x)) and len(module.regions(x).unique()) > 100
+    assert torch.equal(models.load(spec).double.regions(x.double()), module.regions(x))
+
+
+def test_a_threshold_between_two_neighbouring_values_keeps_them_apart():
+    low = np.float32([0.1, 0.7, 1e-3, -0.3, 4095.5])
+    high = np.nextafter(low, np.float32(np.inf))
+    middle = (low.astype(np.float64) + high) / 2
+    kept = tree._rounded_down(middle)
+    assert kept.dtype == np.float32 and (low <= kept).all() and (high > kept).all()
+    assert np.array_equal(tree._rounded_down(low.astype(np.float64)), low)
+
+
+@pytest.mark.parametrize("record", [r for r in SHIPPED if r["model"] == "LMT"], ids=name)
+def test_a_shipped_tree_has_the_numbers_that_its_file_holds(record):
+    raw, module = load_file(store.ASSETS / "models" / record["file"]), models.load(spec_of(record)).module
+    for part, buffer in module.named_buffers():
+        assert torch.equal(buffer.double(), raw[part].double()), part
+        assert buffer.dtype == (torch.float32 if part == "threshold" else torch.int32)
+
+
+def test_rounding_a_model_leaves_the_given_one_as_it_was():
+    module = freeze(MODELS["MLP"].function(8))
+    before = flat(module).clone()
+    rounded = models.rounded(Model("MLP", module, 1.0), few().test)
+    assert torch.equal(flat(module), before) and not torch.equal(flat(rounded.module), before)
+    assert torch.equal(flat(rounded.module), before.half().float()) and rounded.module is not module
+
+
+def test_many_threads_get_one_and_the_same_double(spec):
+    model = models.load(spec)
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(m) for m in pool.map(lambda _: model.double, range(32))}) == 1
 
 
 # Training through the pipeline ----------------------------------------------------------------------

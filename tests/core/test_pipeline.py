@@ -1,10 +1,26 @@
+import dataclasses
+import functools
 import json
 import shutil
 
 import numpy as np
 import pytest
 
-from core import METHODS, METRICS, InputError, NotApplicable, Score, Spec, explain, pipeline, score, store
+from core import (
+    DATASETS,
+    METHODS,
+    METRICS,
+    MODELS,
+    InputError,
+    NotApplicable,
+    Score,
+    Spec,
+    explain,
+    models,
+    pipeline,
+    score,
+    store,
+)
 from core.registry import canonical
 from core.models import training
 
@@ -244,3 +260,83 @@ def test_patternlocal_marks_the_shapes_better_than_chance(spec):
     ime = {m: np.mean([score(explain(spec.replace(method=m, image=i)), ["ime"]).ime for i in images])
            for m in ("patternlocal", "random")}
     assert ime["patternlocal"] < ime["random"] - 0.1
+
+
+# What a result's key depends on ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path, register):
+    """``written(registry, name, like)``: an entry like another, whose function stands in a file of its own."""
+    def write(registry, name, like):
+        file = tmp_path / f"{name}.py"
+        file.write_text(f"def make(function):\n    def {name}(*a, **k):\n        return function(*a, **k)\n"
+                        f"    return {name}\n")
+        module = {}
+        exec(compile(file.read_text(), str(file), "exec"), module)
+        entry = registry[like]
+        about = {f.name: getattr(entry, f.name) for f in dataclasses.fields(entry)}
+        del about["name"], about["function"]
+        register(registry, name, module["make"](entry.function), **about)
+        return file
+    return write
+
+
+def key_of(spec):
+    """A result's key, as a program would make it that starts now."""
+    pipeline._code.cache_clear()
+    return pipeline._key(pipeline.check(spec), pipeline.model(spec.replace(model="MLP")), pipeline.dataset(spec))
+
+
+@pytest.mark.parametrize("field, registry, like", [("method", METHODS, "gradient"), ("model", MODELS, "MLP"),
+                                                   ("dataset", DATASETS, "xai-tris")])
+def test_a_registered_functions_own_file_is_part_of_the_key(spec, written, monkeypatch, field, registry, like):
+    file = written(registry, "mine", like)
+    mine = spec.replace(**{field: "mine"})
+    if field != "method":
+        monkeypatch.setattr(pipeline, "model", lambda _: models.load(spec))
+    if field == "dataset":
+        monkeypatch.setattr(pipeline, "check", lambda spec: spec)
+    first = key_of(mine)
+    assert first == key_of(mine)
+    file.write_text(file.read_text() + "# changed")
+    assert key_of(mine) != first
+    pipeline._code.cache_clear()
+
+
+def test_a_metrics_own_file_is_part_of_a_scores_key(spec, written):
+    file, found = written(METRICS, "mine", "ime"), explain(spec)
+    first = pipeline.score_key(found, "mine")
+    file.write_text(file.read_text() + "# changed")
+    pipeline._code.cache_clear()
+    assert pipeline.score_key(found, "mine") != first
+
+
+def test_a_function_without_a_file_is_no_trouble():
+    assert pipeline._home(len) == () and pipeline._home(functools.partial(len)) == ()
+    assert pipeline._home(pipeline.explain) == (pipeline.__file__,)
+
+
+@pytest.mark.parametrize("library", ["scikit-learn", "numpy", "torch"])
+def test_another_version_of_a_library_is_another_key(spec, monkeypatch, library):
+    first, version = key_of(spec), pipeline.version
+    monkeypatch.setattr(pipeline, "version", lambda name: "0" if name == library else version(name))
+    assert key_of(spec) != first
+    monkeypatch.undo()
+    assert key_of(spec) == first
+
+
+def test_another_data_file_is_another_key():
+    spec = pipeline.check(Spec(dataset="mnist", model="PLNN", method="gradient"))
+    data, network = pipeline.dataset(spec), pipeline.model(spec)
+    other = dataclasses.replace(data, recipe={**data.recipe, "sha256": "0"})
+    assert pipeline._key(spec, network, data) != pipeline._key(spec, network, other)
+
+
+def test_a_map_may_be_written_by_who_asked_for_it(spec, empty_cache):
+    for _ in range(2):  # computed, then read
+        for method in ("gradient", "input", "openapi"):
+            found = explain(spec.replace(method=method))
+            before = found.values.copy()
+            found.values[:], found.image[:], found.probabilities[:] = 0, 0, 0
+            assert np.array_equal(explain(spec.replace(method=method)).values, before)
