@@ -93,17 +93,19 @@ def _data_set(name: str) -> Example:
         return _one_of_a_kind(name)
     if "size" not in options or SMALL not in options["size"].choices:
         raise NotApplicable(f"This data set has no {SMALL} × {SMALL} version, so there is no tiny example.")
-    found, start = [], time.perf_counter()
-    for scenario in options["scenario"].choices if "scenario" in options else (EXAMPLE.scenario,):
-        spec = EXAMPLE.replace(dataset=name, scenario=scenario)
-        ready = [r.spec.snr for r in pipeline.known_models(spec) if r.spec.model == spec.model and r.available]
-        spec = spec.replace(snr=ready[-1] if ready else spec.snr, samples=FEW)
+    pictures, start = [], time.perf_counter()
+    kind = next((o for o in options.values() if o.choices and o.name != "size"), options["size"])
+    usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": SMALL}
+    for value in kind.choices:
+        spec = DATASETS[name].spec(**{**usual, kind.name: value})
+        ready = [r.spec.snr for r in pipeline.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
+        spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **({"samples": FEW} if "samples" in options else {}))
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
         known = mask is not None and np.any(mask)
-        found.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"),
-                             mask if known else None))
-    return Example(tuple(found), time.perf_counter() - start, f"to make or open {len(found)} × {FEW} images")
+        caption = kind.text(value) + ("" if known else ": no known truth")
+        pictures.append(Picture(np.asarray(data.test.x[0]), "image", caption, mask if known else None))
+    return Example(tuple(pictures), time.perf_counter() - start, f"to make or open {len(pictures)} × {FEW} images")
 
 
 def _one_of_a_kind(name: str) -> Example:
