@@ -19,6 +19,7 @@ from core.methods.pattern import local_pattern, local_patterns
 from core.methods.simplification import Pixels
 from core.methods.surrogate import OPTIONS, fit_lime
 from core.metrics import emd, transport_solver
+from core.registry import canonical
 from core.types import Spec
 
 IMAGES = 32  # explained together in the batched row
@@ -47,7 +48,7 @@ def run(tell: Callable[[str], None], published: str | None = None, mapped: int =
     ``published``: a Python interpreter that has PyPI's patternlocal, which needs Python 3.12 or newer;
     ``mapped``: of how many images a data set the maps are scored.
     """
-    spec = pipeline.check(Spec())
+    spec = canonical(Spec())
     data = pipeline.dataset(spec)
     images = np.concatenate([part.x.reshape(len(part), -1) for part in (data.train, data.val, data.test)])
     contexts = [pipeline.context(spec.replace(image=i)) for i in range(IMAGES)]
@@ -155,7 +156,8 @@ def _lime(context: Context, tell: Callable[[str], None]) -> Row:
 
     tell("LIME")
     settings = {o.name: o.default for o in OPTIONS} | {"samples": 500, "proximity": "uniform", "ridge": 1e-2}
-    ours = _seconds(lambda: fit_lime(context, Pixels(context.image.ravel()), **settings), 5)
+    h = Pixels(context.image.ravel())
+    ours = _seconds(lambda: fit_lime(context, h, context.outputs, np.ones(h.size), **settings), 5)
     lime = Lime(context.explained, interpretable_model=SkLearnRidge(alpha=1.0))
     x = torch.from_numpy(context.image)[None]
     theirs = _seconds(lambda: lime.attribute(x, n_samples=500, perturbations_per_eval=50), 2)

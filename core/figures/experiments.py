@@ -25,7 +25,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def openapi(found: Mapping[str, Any]) -> dict[str, Figure]:
-    """All figures of the OpenAPI paper's experiments (core.experiments.openapi) by name, a column a data set and model."""
+    """All figures of the OpenAPI paper's experiments by name; a column for each data set and model."""
     exact = found["exactness"]
     return {
         "figure-2-mean-images": _means(found["means"]),
@@ -142,7 +142,7 @@ class Line(Protocol):
 
 
 def growth(lines: Sequence[Line], width: float = 9.0, across: int = 3) -> Figure:
-    """How seconds grow, a small panel a task: both axes logarithmic, so that a power of the size is a straight line."""
+    """How seconds grow, one panel for each task; both axes logarithmic: a power of the size is a straight line."""
     panels = list(dict.fromkeys(line.panel for line in lines))
     down = -(-len(panels) // across)
     figure = Figure(figsize=(width, 2.4 * down), dpi=200, layout="constrained")

@@ -130,7 +130,7 @@ def _background(name: str, maps: Mapping[str, Attribution], correlation: float) 
     return Background(
         name, maps, related, {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
         zones(even, mask, related, correlation), {m: curve(a.values, mask, related) for m, a in maps.items()},
-        curve(even, mask, related), pipeline.models.find(IMAGES.replace(background=name))["accuracy"])
+        curve(even, mask, related), pipeline.model_record(IMAGES.replace(background=name)).accuracy)
 
 
 @pipeline.remembered(64)

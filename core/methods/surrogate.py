@@ -111,7 +111,8 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
 
     step = moved(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
-    return h, context.shared.once((kind, per, context.seeds, *used.items()), lambda: fit(context, h, ask, step, **own))
+    return h, context.shared.once((kind, per, context.seeds, *used.items()),
+                                  lambda: fit(context, h, ask, step, **own))
 
 
 def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
@@ -247,6 +248,8 @@ def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarr
     z = z * step
     rows = z - np.outer(z @ step / (step @ step), step)  # orthogonal to step, so that the sum stays exact
     target = f - f_empty - z @ even
+    if h.size > ENUMERATE:
+        target = _odd(target)
     root = np.sqrt(p / p.sum())
     if h.size <= ENUMERATE and not ridge:
         weights = np.linalg.lstsq(root[:, None] * rows, root * target, rcond=None)[0]
@@ -255,6 +258,19 @@ def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarr
     weights += even - (weights @ step) / (step @ step) * step
     centred, deviation, _, _ = _centred(z, f, p)
     return Surrogate(weights, float(f_empty), _fit(centred, deviation, weights), float(f_full))
+
+
+def _odd(target: np.ndarray) -> np.ndarray:
+    """Half the difference to the complement's target, for targets (n,) in the order of ``coalitions``.
+
+    The rows of a coalition and its complement are opposite, so nothing else of their targets can be fitted; a ridge
+    as weak as SHAPLEY would turn the rounding of the rest into weight.
+    """
+    first = np.arange(len(target) // 2)
+    second, target = first + (len(target) + 1) // 2, target.copy()
+    target[first] = (target[first] - target[second]) / 2
+    target[second] = -target[first]
+    return target
 
 
 def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

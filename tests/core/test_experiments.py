@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from core import InputError, Spec, pipeline, regions
+from core import InputError, Spec, regions
 from core.__main__ import main
 from core.experiments import growth, openapi, speed
 from core.experiments.growth import Curve
 from core.metrics import emd
+from core.registry import canonical
 
-TREE = pipeline.check(Spec(dataset="mnist", model="LMT", method="gradient"))
+TREE = canonical(Spec(dataset="mnist", model="LMT", method="gradient"))
 
 
 @pytest.fixture
