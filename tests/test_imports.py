@@ -71,7 +71,7 @@ def test_pages_import_no_torch_and_of_core_only_the_doors(path):
 @pytest.mark.parametrize("family", ["datasets", "methods", "metrics", "models"])
 def test_the_families_do_not_import_each_other(family):
     others = [f"core.{f}" for f in ("datasets", "methods", "metrics", "models", "pipeline", "figures", "regions",
-                                    "lessons", "sweep", "tune") if f != family]
+                                    "lessons", "experiments", "sweep", "tune") if f != family]
     breaches = {str(p.values[0]): bad for p in files(f"core.{family}")
                 if (bad := [m for m in imports(p.values[0]) if within(m, *others)])}
     assert not breaches
@@ -84,9 +84,23 @@ def test_figures_know_types_and_caches_only(path):
     assert not [m for m in imports(path) if within(m, "core") and not within(m, *known)]
 
 
-@pytest.mark.parametrize("path", [Path(f"core/{name}.py") for name in ("types", "cache", "registry", "store")], ids=str)
+@pytest.mark.parametrize("path", [Path(f"core/{name}.py") for name in ("types", "cache", "memory", "registry", "store")],
+                         ids=str)
 def test_the_ground_floor_stands_on_nothing_else(path):
     assert not [m for m in imports(path) if within(m, "core") and not within(m, "core.types", "core.cache")]
+
+
+@pytest.mark.parametrize("path", files("core"))
+def test_core_neither_imports_tests_nor_names_their_files(path):
+    assert not [m for m in imports(path) if within(m, "tests")]
+    assert not [node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Constant)
+                and isinstance(node.value, str) and (node.value == "tests" or "tests/" in node.value)]
+
+
+@pytest.mark.parametrize("path", files("core"))
+def test_only_experiments_and_commands_stand_on_experiments(path):
+    if not within(module_of(path), "core.experiments", "core.commands"):
+        assert not [m for m in imports(path) if within(m, "core.experiments")]
 
 
 @pytest.mark.parametrize("path", files("core", "pages", "app"))

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from core.methods import simplify
 from core.methods.context import Context
-from core.methods.simplify import Simplification, simplification
+from core.methods.simplification import OPTIONS as SIMPLIFICATION_OPTIONS
+from core.methods.simplification import Simplification, simplification
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
@@ -70,7 +70,7 @@ class Surrogate:
 
 
 @METHODS.register(
-    "lime", label="LIME", group="surrogate", seeded=True, options=(*simplify.OPTIONS, *OPTIONS),
+    "lime", label="LIME", group="surrogate", seeded=True, options=(*SIMPLIFICATION_OPTIONS, *OPTIONS),
     summary="A linear model fitted to the network's answers on changed copies of the image. Its weights are the "
             "explanation.",
     misleads="It is a weight too, so it marks suppressors; with fewer samples than features most of it is noise.",
@@ -83,7 +83,7 @@ def lime(context: Context, **settings) -> np.ndarray:
 
 @METHODS.register(
     "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
-    options=(*simplify.OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
+    options=(*SIMPLIFICATION_OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
     summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature "
             "gets its average share of the output over all orders in which features could arrive.",
     misleads="A pixel that cancels noise gets its share of the output as fairly as one with the signal.",
@@ -103,7 +103,7 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
     h = simplified(context, settings)
     used = {option.name: settings[option.name] for option in METHODS[kind].options}
     used |= {"ridge": settings["ridge"]} if per == "unit" else {}
-    own = {n: v for n, v in used.items() if n not in {option.name for option in simplify.OPTIONS}}
+    own = {n: v for n, v in used.items() if n not in {option.name for option in SIMPLIFICATION_OPTIONS}}
     asked = tuple((name, value) for name, value in used.items() if name not in OF_THE_FIT)
 
     def ask(images: np.ndarray) -> np.ndarray:
@@ -131,7 +131,7 @@ def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
 
 def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
     """The simplification that the settings name among others."""
-    return simplification(context, **{option.name: settings[option.name] for option in simplify.OPTIONS})
+    return simplification(context, **{option.name: settings[option.name] for option in SIMPLIFICATION_OPTIONS})
 
 
 def report(context: Context, found: Surrogate, samples: int) -> np.ndarray:

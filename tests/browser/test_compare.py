@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core import METHODS, METRICS, Spec, explain, pipeline, score
+from core import METRICS, Spec, explain, pipeline, score
 from core.pipeline import DEFAULT_METHODS
 
 SMALL = "?size=8&snr=0.15"

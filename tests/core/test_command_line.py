@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from core import DATASETS, METHODS, METRICS, MODELS, Spec, explain, pipeline, score
-from core.registry import canonical
 from core.__main__ import main, parser
 from core.commands.common import read_spec
 from core.models import training
+from core.registry import canonical
 
 SMALL = ["--dataset", "xai-tris", "--scenario", "XOR", "--background", "CORR", "--snr", "0.15", "--size", "8",
          "--model", "MLP", "--seed", "0"]

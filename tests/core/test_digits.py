@@ -9,8 +9,8 @@ import torch
 from core import DATASETS, InputError, Spec, explain, models, pipeline, score, store
 from core.datasets import fashion_mnist, mnist
 from core.datasets.digits import read_idx, with_training_images
-from core.metrics.regions import cosine
 from core.models import tree, white_box
+from core.regions.measures import cosine
 from core.registry import canonical, models_for, usual_model
 
 DATA = {"fashion-mnist": (fashion_mnist, 9000, 10_000), "mnist": (mnist, 8000, 1000)}

@@ -21,8 +21,8 @@ from core import (
     score,
     store,
 )
-from core.registry import canonical
 from core.models import training
+from core.registry import canonical
 
 LIME = {"method": "lime", "options": {"samples": 50}}
 

@@ -15,7 +15,7 @@ from core import METHODS, InputError, NotApplicable, explain, pipeline, score, s
 from core.__main__ import main
 from core.datasets import toy as toy_data
 from core.figures.paper import Layout
-from core.lessons import nonlinear
+from core.lessons.xor import lime
 from core.studio import toy
 
 
@@ -161,7 +161,7 @@ def test_toy_shares_agree_with_closed_forms():
             phi[j] += (toy_data.xor_output((point * on)[None], 0.1)[0] - before) / 6
     assert np.isclose(found.shares["KernelSHAP"][5], abs(phi[2]) / np.abs(phi).sum())
     # The lesson's LIME, which its own tests hold against the registered method.
-    assert np.array_equal(found.shares["LIME"], toy_data.shares(nonlinear.lime(x, 0.1, 0)))
+    assert np.array_equal(found.shares["LIME"], toy_data.shares(lime(x, 0.1, 0)))
     exact = toy_data.xor_pattern(x, 1.0, 2.0)
     assert abs(found.shares["PatternLocal"].mean() - toy_data.third_share(exact)) < 0.04
     assert found.shares["PatternLocal"].mean() < 0.5 * found.shares["Gradient"].mean()

@@ -9,7 +9,7 @@ from torch import nn
 
 from core import METHODS, NotApplicable
 from core.methods.context import Context, Training
-from core.methods.simplify import simplification
+from core.methods.simplification import simplification
 from core.methods.surrogate import coalitions, fitted, weighted_lasso, weighted_ridge
 from core.models.model import Model
 from tests.core.helpers import NETWORKS, difference, linear, run

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from core import pipeline, regions, store
-from core.methods import numeric
+from core.methods import finite_difference
 from core.methods.openapi import decision_features
-from core.metrics.ablation import COUNT, ablation
-from core.metrics.regions import cosine, l1_distance, region_difference, relative_l1, weight_difference
 from core.models import white_box
+from core.regions.deletion import COUNT, ablation
+from core.regions.measures import cosine, l1_distance, region_difference, relative_l1, weight_difference
 from core.registry import DATASETS, METHODS, canonical, models_for
 from core.types import InputError, NotApplicable, Spec
 
@@ -72,12 +72,12 @@ def openapi(images: int = IMAGES, workers: int = 1, tell: Tell = lambda done, to
 
 def write(found: dict[str, Any], folder: Path) -> list[str]:
     """Writes the tables (csv), everything (json) and the figures (pdf, png) into a folder; gives the files' names."""
-    from core.figures import openapi, paper  # late: matplotlib
+    from core.figures import experiments, paper  # late: matplotlib
 
     files = {"openapi.json": json.dumps(store.plain(found)).encode()}
     for name in ("accuracy", "rounds", "exactness", "consistency", "ablation", "same_region"):
         files[f"{name}.csv"] = _csv([line for row in found[name] for line in _lines(row)])
-    for name, figure in openapi.figures(found).items():
+    for name, figure in experiments.openapi(found).items():
         files |= {f"{name}.{ending}": paper.save(figure, ending) for ending in ("pdf", "png")}
     for name, content in files.items():
         store.write(folder / name, content)
@@ -125,11 +125,11 @@ def measure(spec: Spec) -> dict[str, Any]:
     rows = [judged("OpenAPI", float("nan"), found.weights, found.samples) if found.exact else
             {"method": "OpenAPI", "h": float("nan"), **nothing, "reason": found.reason}]
     distances, rng = np.array(regions.DISTANCES), np.random.default_rng(spec.seed)  # one set of points for all images
-    for way in numeric.WAYS.values():
+    for way in finite_difference.WAYS.values():
         points = way.points(x.size, rng)
         try:
-            ratios = np.column_stack([numeric.ask(context, points, h) for h in distances])
-            weights = numeric.weights(way, points, ratios, distances).T
+            ratios = np.column_stack([finite_difference.ask(context, points, h) for h in distances])
+            weights = finite_difference.weights(way, points, ratios, distances).T
         except NotApplicable as reason:
             rows += [{"method": way.label, "h": float(h), **nothing, "reason": str(reason)} for h in distances]
         else:

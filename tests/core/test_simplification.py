@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from core import METHODS, NotApplicable
-from core.methods.simplify import LowRank, Pixels, Superpixels, grid, simplification, superpixels
+from core.methods.simplification import LowRank, Pixels, Superpixels, grid, simplification, superpixels
 from core.methods.surrogate import fit_kernelshap
 
 
