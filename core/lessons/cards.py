@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core import pipeline
+from core import model_library, pipeline
 from core.cache import cached
 from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
 from core.types import Attribution, InputError, NotApplicable, Spec
@@ -53,7 +53,7 @@ def entries(family: str) -> list[Entry]:
 
 
 @pipeline.same_networks()
-@cached(128, by=lambda *_, **__: pipeline.models_stamp())
+@cached(128, by=lambda *_, **__: model_library.models_stamp())
 def example(family: str, name: str) -> Example:
     """The example of one entry; an entry that cannot have one gets the reason instead."""
     try:
@@ -98,7 +98,7 @@ def _data_set(name: str) -> Example:
     usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": SMALL}
     for value in kind.choices:
         spec = DATASETS[name].spec(**{**usual, kind.name: value})
-        ready = [r.spec.snr for r in pipeline.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
+        ready = [r.spec.snr for r in model_library.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
         spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **({"samples": FEW} if "samples" in options else {}))
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
@@ -118,7 +118,7 @@ def _one_of_a_kind(name: str) -> Example:
 
 
 def _model(name: str) -> Example:
-    ready = [r for r in pipeline.model_records() if r.spec.model == name and r.available and r.spec.size in (SMALL, 0)]
+    ready = [r for r in model_library.model_records() if r.spec.model == name and r.available and r.spec.size in (SMALL, 0)]
     if not ready:
         raise NotApplicable(f"No trained {SMALL} × {SMALL} version, so there is no tiny example.")
     like = ("dataset", "background", "scenario", "snr")  # the more of these the example shares, the better

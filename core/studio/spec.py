@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core import pipeline
 from core.figures.paper import Layout, checked
 from core.registry import METHODS, METRICS, Entry, Registry, canonical
 from core.types import InputError, Spec, one_of
