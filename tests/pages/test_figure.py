@@ -20,8 +20,9 @@ import pytest
 from core import METHODS, METRICS, Spec, explain, model_library, pipeline, score, studio
 from core.figures.style import PALETTES, SCALES
 from core.types import SPEC_CHOICES
-from pages.components import choices, downloads, readers, views
-from pages.components.panels import Result
+from pages.components.compare import downloads
+from pages.components.shared import choices, fields, saved_views
+from pages.components.shared.result_panels import Result
 
 PLAIN = Spec(size=8, snr=0.15)
 STUDIO = "pages/figure.py"
@@ -222,9 +223,9 @@ def random_state(rng: random.Random) -> dict[str, str]:
         "image": str(rng.randrange(1, 1000)), "seed": str(rng.randrange(1, 2**31)),
         "methods": ",".join(rng.sample(["gradient", "sobel", "input", "random"], 2)),
         **{n: rng.choice(SPEC_CHOICES[n]) for n in ("truth", "output", "target")},
-        "scale": rng.choice(list(SCALES)), "outline": "False", "sort": rng.choice(readers.SORTS),
+        "scale": rng.choice(list(SCALES)), "outline": "False", "sort": rng.choice(fields.SORTS),
         "row": str(rng.randrange(8)), "column": str(rng.randrange(8)), "table": "True",
-        "closer": rng.choice(readers.CLOSER[::4]), "palette": rng.choice(list(PALETTES)), "points": "8.5",
+        "closer": rng.choice(fields.CLOSER[::4]), "palette": rng.choice(list(PALETTES)), "points": "8.5",
         "width": rng.choice(["column", "slide"]), "dpi": "600", "file": rng.choice(["png", "svg"]),
         "title": "A | title, 50 %", "columns": "image;lime:samples=70;gradient",
         "rows": f"image={rng.randrange(9)};image=3,scenario=LIN,snr=0.3",
@@ -232,9 +233,9 @@ def random_state(rng: random.Random) -> dict[str, str]:
         "figure": rng.choice(["examples", "toy", "regions"]),
         "lime.samples": str(rng.randrange(10, 999)), "toy.tau": "0.5",
         "pin": "method=gradient&image=4&size=8&snr=0.15",
-        "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": readers.VIEWS[2]}
+        "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": fields.VIEWS[2]}
     state |= {name: wanted[name] for name in rng.sample(sorted(wanted), 12)}
-    plain = {name: default for name, (default, _) in readers.READERS.items()}
+    plain = {name: default for name, (default, _) in fields.READERS.items()}
     return {n: v for n, v in state.items() if n not in plain or v != str(plain[n])}
 
 
@@ -299,7 +300,7 @@ def test_views_are_saved_opened_and_forgotten(app):
 
 def test_views_go_into_a_file_and_come_back():
     texts = ["a?page=figure&size=8", "b (2)?image=3"]
-    assert views.loaded(views.dumped(texts).encode()) == texts
+    assert saved_views.loaded(saved_views.dumped(texts).encode()) == texts
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b"{}", b'{"views": 3}', b'{"views": {"<b>": "x"}}',
@@ -307,7 +308,7 @@ def test_views_go_into_a_file_and_come_back():
                                   b" " * 1_000_000], ids=range(8))
 def test_a_file_without_views_is_refused_in_one_sentence(data):
     with pytest.raises(choices.InputError) as error:
-        views.loaded(data)
+        saved_views.loaded(data)
     assert str(error.value).count(". ") == 0
 
 

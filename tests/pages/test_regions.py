@@ -1,6 +1,6 @@
 import pytest
 
-from pages.components.readers import VIEWS
+from pages.components.shared.fields import VIEWS
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ import streamlit as st
 from core import pipeline
 from core.registry import METRICS
 from core.types import Spec
-from pages.components import share
-from pages.components.frame import ROOT
-from pages.components.panels import Result
+from pages.components.shared import share
+from pages.components.shared.frame import ROOT
+from pages.components.shared.result_panels import Result
 
 
 def bar(results: Sequence[Result], scale: str, outline: bool) -> None:

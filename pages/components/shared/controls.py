@@ -10,7 +10,7 @@ from core import pipeline
 from core.figures.style import SCALES
 from core.registry import DATASETS, METHODS, MODELS, Option, models_for
 from core.types import SPEC_CHOICES, Spec
-from pages.components import choices, readers
+from pages.components.shared import choices, fields
 
 GRID = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WORDS = {
@@ -90,7 +90,7 @@ def accuracy(spec: Spec) -> None:
 
 def image_bar(spec: Spec) -> int | None:
     """Which image: number, previous, next, random, filter. None when no image passes the filter."""
-    filters, classes = readers.filters(spec.dataset), DATASETS[spec.dataset].classes
+    filters, classes = fields.filters(spec.dataset), DATASETS[spec.dataset].classes
     passing = pipeline.choose(spec, **filters[st.session_state.images])
     total = len(pipeline.dataset(spec).test)
     if st.session_state.image >= total:
@@ -137,7 +137,7 @@ def view_bar() -> None:
         with st.popover("View", icon=":material/visibility:"):
             st.segmented_control("Colour scale", list(SCALES), key="scale", required=True, format_func=WORDS.get,
                                  help=" ".join(f"**{WORDS[n]}**: {text}." for n, text in SCALES.items()))
-            st.segmented_control("Order", readers.SORTS, key="sort", required=True,
+            st.segmented_control("Order", fields.SORTS, key="sort", required=True,
                                  help="As chosen, or the best score first.")
             st.toggle("Outline of the important pixels", key="outline")
             st.toggle("Scores as a table", key="table")

@@ -1,6 +1,6 @@
 """Every choice a reader of the pages can make: its name, its default, and how a text from an address is checked.
 
-Widgets use the name as their key; pages.components.choices keeps what was chosen.
+Widgets use the name as their key; pages.components.shared.choices keeps what was chosen.
 """
 
 from __future__ import annotations

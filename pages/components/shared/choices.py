@@ -1,6 +1,6 @@
 """What the reader has chosen, in the session and in the address: copying one restores the other.
 
-Which choices there are stands in pages.components.readers. Streamlit's own binding of widgets to addresses is not
+Which choices there are stands in pages.components.shared.fields. Streamlit's own binding of widgets to addresses is not
 used: it does not follow values set by code (previous, next, nearest ready SNR), and it drops a bad value without a
 word.
 """
@@ -15,8 +15,8 @@ import streamlit as st
 from core import pipeline
 from core.registry import DATASETS, FIELDS, OF_DATA, models_for, usual_model
 from core.types import InputError, Spec
-from pages.components import readers
-from pages.components.readers import ALL_IMAGES, READERS, SEPARATORS, SHARED, filters
+from pages.components.shared import fields
+from pages.components.shared.fields import ALL_IMAGES, READERS, SEPARATORS, SHARED, filters
 
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
@@ -91,7 +91,7 @@ def method_options(method: str) -> Mapping[str, Any]:
 
 def set_method_options(method: str, values: Mapping[str, Any]) -> None:
     """Keeps those that differ from the defaults of the method, or of the kind of figure."""
-    st.session_state[STATE][OPTIONS][method] = readers.entry(method).changed(values)
+    st.session_state[STATE][OPTIONS][method] = fields.entry(method).changed(values)
 
 
 def _address(kept: Mapping[str, Any]) -> dict[str, str]:
@@ -112,7 +112,7 @@ def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
         try:
             method, dot, option = name.partition(".")
             if dot:
-                entry = readers.entry(method)
+                entry = fields.entry(method)
                 kept[OPTIONS].setdefault(method, {})[option] = entry.check({option: text})[option]
             elif name in READERS:
                 kept[name] = READERS[name][1](name, text)

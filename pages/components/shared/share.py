@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.registry import METHODS, named
 from core.types import Spec
-from pages.components import choices
+from pages.components.shared import choices
 
 
 @st.fragment
