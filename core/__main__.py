@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from core.commands import figures, maps, models, papers
+from core.commands import experiments, figures, maps, models
 from core.types import InputError, NotApplicable
 
 
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     """All commands with their flags."""
     top = argparse.ArgumentParser(prog="python -m core", description=__doc__)
     commands = top.add_subparsers(required=True, metavar="command")
-    for family in (models, maps, papers, figures):
+    for family in (models, maps, experiments, figures):
         family.add(commands)
     return top
 

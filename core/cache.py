@@ -64,8 +64,7 @@ class Memory:
             with self._lock:
                 if self._kept.get(key) is pending:
                     del self._kept[key]
-            # Not an Exception: Streamlit's way to end one reader's run, or Ctrl C.
-            pending.set_exception(error) if isinstance(error, Exception) else pending.cancel()
+            pending.give_up(error)
             raise
         pending.set_result(result)
         self._trim()
@@ -89,6 +88,14 @@ class _Pending(Future):
         if self.thread == threading.get_ident():
             raise RuntimeError("A computation asked for its own result.")
         wait([self])
+
+    def give_up(self, error: BaseException) -> None:
+        """Tells those who wait; what is no Exception (Streamlit's way to end one reader's run) is not theirs."""
+        if isinstance(error, Exception):
+            self.set_exception(error)
+        else:
+            self.cancel()
+            self.set_running_or_notify_cancel()
 
 
 def cached(maxsize: int, *, ignore: tuple[str, ...] = (), by: Callable[..., Hashable] | None = None) -> Callable:

@@ -1,22 +1,21 @@
 """The main door: ``explain(Spec) -> Attribution``, ``score(Attribution) -> Score``.
 
 Results are kept on disk under everything they depend on: the Spec, this program's code, the libraries'
-versions and the model's file. The same Spec gives the same numbers in every process.
+versions and the model's file. The same Spec gives the same bits in every process on one machine with one number of
+threads. With another number of threads float32 products are rounded otherwise: maps agree to 1e-12 of their largest
+value, those of LIME with samples from the data or principal components, and of PatternLocal on it, to 1e-4.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import inspect
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,39 +24,40 @@ import numpy as np
 import core.datasets  # noqa: F401  (registers)
 import core.methods  # noqa: F401  (registers)
 import core.metrics  # noqa: F401  (registers)
-from core import models, store
+from core import keys, models, store
 from core.cache import cached
-from core.datasets.digits import with_training_images
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, Training
-from core.registry import DATASETS, METHODS, METRICS, MODELS, OF_DATA, Metric, models_for, settled
-from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Steps
+from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical
+from core.types import (
+    Attribution,
+    Dataset,
+    InputError,
+    NotApplicable,
+    Score,
+    Spec,
+    Split,
+    Steps,
+)
 
-LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "scikit-learn", "POT")
 DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
 UNKNOWN = "nobody knows which pixels matter here"
 _networks: ContextVar[dict[Spec, models.Model] | None] = ContextVar("networks", default=None)
 
 
-def check(spec: Spec) -> Spec:
-    """The Spec with all options filled in and nothing its data set does not have.
-
-    InputError for a name or value that does not exist, or a model made for other data.
-    """
-    spec = settled(spec)
-    data, arguments = DATASETS[spec.dataset], DATASETS[spec.dataset].arguments(spec)
-    for option in data.options:
-        option.check(arguments[option.name])
-    if spec.dataset not in MODELS[spec.model].datasets:
-        raise InputError(f"{spec.model} is not made for {data.label}; {' and '.join(models_for(spec.dataset))} are.")
-    return spec.replace(options=METHODS[spec.method].check(dict(spec.options)))
-
-
 def dataset(spec: Spec) -> Dataset:
     """The data set a Spec means; the last few stay open."""
     arguments = DATASETS[spec.dataset].arguments(spec)
     return _dataset(spec.dataset, tuple(sorted(arguments.items())))
+
+
+def images(spec: Spec, holding: int | None = None) -> Split:
+    """The images, labels and masks of a Spec's split. InputError if it does not hold image number ``holding``."""
+    part = getattr(dataset(spec), spec.split)
+    if holding is not None and not 0 <= holding < len(part):
+        raise InputError(f"Image {holding} was asked for; the {spec.split} split has images 0 to {len(part) - 1}.")
+    return part
 
 
 @cached(3)
@@ -67,17 +67,17 @@ def _dataset(name: str, arguments: tuple[tuple[str, Any], ...]) -> Dataset:
 
 def model(spec: Spec) -> models.Model:
     """The trained model a Spec means, as it is now; the last few stay loaded. InputError when there is none."""
-    address, pinned = _only(spec, models.catalogue.ADDRESS), _networks.get()
+    key, pinned = canonical(spec).model_key(), _networks.get()
     if pinned is None:
-        return _model(address, models.stamp(address))
-    if address not in pinned:
-        pinned.setdefault(address, _model(address, models.stamp(address)))
-    return pinned[address]
+        return _model(key, models.stamp(key))
+    if key not in pinned:
+        pinned.setdefault(key, _model(key, models.stamp(key)))
+    return pinned[key]
 
 
 @cached(6)
-def _model(address: Spec, stamp: tuple) -> models.Model:
-    return models.load(address)
+def _model(key: Spec, stamp: tuple) -> models.Model:
+    return models.catalogue.load(key)
 
 
 @contextlib.contextmanager
@@ -112,31 +112,25 @@ def _training(data: Spec) -> Training:
 
 
 @remembered(8)
-def _predictions(address: Spec) -> np.ndarray:
-    return model(address).predict_proba(getattr(dataset(address), address.split).x)
+def _predictions(spec: Spec) -> np.ndarray:
+    return model(spec).predict_proba(images(spec).x)
 
 
 @remembered(64)
-def _probabilities(address: Spec) -> np.ndarray:
-    """Class probabilities ``(C,)`` of one image, asked alone: in a batch its last digits could be others."""
-    return model(address).predict_proba(getattr(dataset(address), address.split).x[address.image][None])[0]
-
-
-def _only(spec: Spec, fields: Iterable[str]) -> Spec:
-    """A Spec with these fields and the rest at their defaults: what a cache may be keyed by."""
-    spec = settled(spec)
-    return Spec(**{name: getattr(spec, name) for name in fields})
+def _probabilities(spec: Spec) -> np.ndarray:
+    """Class probabilities ``(C,)`` of one image, queried alone: in a batch its last digits could be others."""
+    return model(spec).predict_proba(images(spec).x[spec.image][None])[0]
 
 
 def split_predictions(spec: Spec) -> np.ndarray:
     """Class probabilities ``(n,C)`` float64 of the Spec's model on all images of its split."""
-    return _predictions(_only(spec, (*models.catalogue.ADDRESS, "split")))
+    return _predictions(canonical(spec).only("data", "model", also=("split",)))
 
 
 def choose(spec: Spec, first: int = 0, last: int | None = None, *, label: int | None = None,
            correct: bool | None = None) -> list[int]:
     """Numbers of the images first..last-1 of the Spec's split, by label and by right or wrong prediction."""
-    labels = np.asarray(getattr(dataset(spec), spec.split).y)
+    labels = np.asarray(images(spec).y)
     last = len(labels) if last is None else last
     if not 0 <= first < last <= len(labels):
         raise InputError(f"Images {first}:{last} were asked for; the {spec.split} split has 0:{len(labels)}.")
@@ -152,18 +146,13 @@ def explain(spec: Spec) -> Attribution:
 
     InputError: the Spec names something that does not exist; NotApplicable: the method does not fit.
     """
-    spec = check(spec)
-    data = dataset(spec)
-    part = getattr(data, spec.split)
-    if spec.image >= len(part):
-        raise InputError(f"Image {spec.image} was asked for; the {spec.split} split has images 0 to "
-                         f"{len(part) - 1}.")
-    network = model(spec)
+    spec = canonical(spec)
+    data, part, network = dataset(spec), images(spec, holding=spec.image), model(spec)
     image, label = np.array(part.x[spec.image]), int(part.y[spec.image])
-    probabilities = _probabilities(_only(spec, (*models.catalogue.ADDRESS, "split", "image"))).copy()
+    probabilities = _probabilities(spec.only("data", "model", also=("split", "image"))).copy()
     target = _target(spec, label, probabilities)
 
-    path = store.home() / "results" / f"{_key(spec, network, data)}.bin"
+    path = store.home() / "results" / f"{keys.result_key(spec, network.digest, data)}.bin"
     kept = store.load(path)
     if kept is None:
         kept = _compute(spec, network, image, target)
@@ -196,8 +185,9 @@ def _compute(spec: Spec, network: models.Model, image: np.ndarray,
 
 
 def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) -> Context:
-    training = _training(_only(spec, ("dataset", *OF_DATA)))
-    shared = _shared(_only(spec, models.catalogue.ADDRESS), network.digest, store.array_key(image), target,
+    spec = canonical(spec)
+    training = _training(spec.data_key())
+    shared = _shared(spec.model_key(), network.digest, store.array_key(image), target,
                      spec.output)
     return Context(network, image, target, spec.output, training, spec.seed, shared, spec.image)
 
@@ -227,7 +217,7 @@ def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
 @same_networks()
 def context(spec: Spec, image: np.ndarray | None = None, target: int | None = None) -> Context:
     """What a method sees of the Spec's image, or of another ``image (h,w)`` in its place, explaining ``target``."""
-    network, part = model(spec), getattr(dataset(spec), spec.split)
+    network, part = model(spec), images(spec)
     image = np.array(part.x[spec.image] if image is None else image)
     if target is None:
         target = _target(spec, int(part.y[spec.image]), network.predict_proba(image[None])[0])
@@ -266,24 +256,18 @@ def scores(attributions: Iterable[Attribution], metrics: Iterable[str] = (),
 
 def ready(attribution: Attribution, metric: str) -> bool:
     """Whether a score takes milliseconds: the metric is fast, the map small, or the value on disk."""
-    if not METRICS[metric].slow or not DATASETS[attribution.spec.dataset].truth:
+    if not METRICS[metric].slow or not DATASETS[attribution.spec.dataset].has_ground_truth:
         return True
     small = attribution.values.size <= SMALL and "ot" in sys.modules  # loading POT takes a second or more
     return small or _score_path(attribution, metric).exists()
 
 
-def score_key(attribution: Attribution, metric: str) -> str:
-    """Everything a score depends on."""
-    return store.key(metric, store.array_key(attribution.values, attribution.mask),
-                     *_code("metrics", *_home(METRICS[metric].function)))
-
-
 def _score_path(attribution: Attribution, metric: str) -> Path:
-    return store.home() / "scores" / f"{score_key(attribution, metric)}.bin"
+    return store.home() / "scores" / f"{keys.score_key(attribution, metric)}.bin"
 
 
-def _score(attribution: Attribution, metric: Metric) -> tuple[float, str, float]:
-    if not DATASETS[attribution.spec.dataset].truth:
+def _score(attribution: Attribution, metric: MetricEntry) -> tuple[float, str, float]:
+    if not DATASETS[attribution.spec.dataset].has_ground_truth:
         return float("nan"), UNKNOWN, 0.0
     path = _score_path(attribution, metric.name)
     if metric.slow and (kept := store.load(path)):
@@ -306,57 +290,6 @@ def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | Non
     good = values[~np.isnan(values)]
     return {"mean": float(good.mean()) if good.size else None, "std": float(good.std()) if good.size else None,
             "n": int(good.size), "undefined": int(values.size - good.size)}
-
-
-def train(spec: Spec, progress: Callable[[int, int, str], None] | None = None, *, shipped: bool = False,
-          way: str = "auto", epochs: int | None = None, images: Path | None = None) -> dict[str, Any]:
-    """Trains and keeps the model a Spec means; returns its record (see core.models.catalogue).
-
-    ``images``: a folder with the published training images of a data set of which only a part is shipped.
-    """
-    check(spec)
-    data = dataset(spec)
-    if images:
-        data = with_training_images(data, images)
-    trained = models.train(spec.model, data, seed=spec.model_seed, progress=progress, way=way, epochs=epochs)
-    trained = models.rounded(trained, data.test)
-    asked = (f" --training {way}" * (way != "auto") + f" --epochs {epochs}" * bool(epochs)
-             + f" --from {images}" * bool(images))
-    return models.keep(trained, spec, shipped=shipped, asked=asked)
-
-
-def known_models(spec: Spec) -> list[dict[str, Any]]:
-    """Records of all models trained (or tried) for the Spec's data, any SNR and kind."""
-    wanted = {name: value for name, value in models.catalogue.address(spec).items() if name not in ("snr", "model")}
-    return [r for r in models.records() if all(r.get(name) == value for name, value in wanted.items())]
-
-
-def _key(spec: Spec, network: models.Model, data: Dataset) -> str:
-    """Everything a map depends on; what only scoring reads (truth) is left out."""
-    functions = METHODS[spec.method].function, DATASETS[spec.dataset].function, MODELS[spec.model].function
-    return store.key({**spec.to_dict(), "truth": "", "model_file": network.digest,
-                      "data_file": data.recipe.get("sha256", "")},
-                     *_code("methods", "datasets", "models/model.py", *(f for one in functions for f in _home(one))))
-
-
-def _home(function: Callable) -> tuple[str, ...]:
-    """The file in which a registered function is written; none for what is built in."""
-    try:
-        path = inspect.getfile(inspect.unwrap(function))
-    except TypeError:
-        return ()
-    return (path,) if os.path.isfile(path) else ()
-
-
-@functools.cache  # the code that runs stays the same, whatever is written to its files
-def _code(*packages: str) -> tuple:
-    return (store.sources(*packages, "types.py", "pipeline.py"), [version(name) for name in LIBRARIES])
-
-
-def has_model(spec: Spec) -> bool:
-    """Whether the model a Spec means has been trained and kept."""
-    record = models.find(spec)
-    return bool(record and record["file"])
 
 
 def trouble() -> str | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from core.types import InputError, Spec, number, one_of, whole_number
+from core.types import XAI_TRIS, InputError, Spec, number, one_of, whole_number
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Option:
     """One choice: what it means and what is allowed, by ``choices`` or by the range [low, high].
 
     ``when`` holds pairs of another option's name and the values of it for which this one matters.
-    ``default`` is the one in the function's signature unless it is given here.
+    ``default`` is the one in the function's signature unless it is given here. ``form`` is how a value reads in a
+    caption. ``on_pages``: whether forms and links offer it, or only the command line and Python.
     """
 
     name: str
@@ -31,10 +32,17 @@ class Option:
     log: bool = False
     when: tuple[tuple[str, tuple], ...] = ()
     default: Any = None
+    form: str = ""
+    on_pages: bool = True
 
     @property
     def label(self) -> str:
         return self.name.replace("_", " ").capitalize()
+
+    def text(self, value: Any) -> str:
+        """The value as a caption has it: ``SNR 0.05``, ``contrast 0.5``."""
+        return self.form.format(value) if self.form else \
+            f"{self.label.lower()} {f'{value:g}' if isinstance(value, float) else value}"
 
     def matters(self, values: Mapping[str, Any]) -> bool:
         """Whether this option has an effect beside the other options' values."""
@@ -94,22 +102,60 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Data(Entry):
-    """``function(**options) -> Dataset``. An option's name is a Spec's field; ``seed`` is its ``data_seed``.
+class DatasetEntry(Entry):
+    """``function(**options) -> Dataset``. An option is a Spec's field of that name, ``seed`` its ``data_seed``, or
+    else one of its ``data_options``.
 
-    ``truth``: whether it is known which pixels matter; ``classes`` are their names.
+    ``has_ground_truth``: whether it is known which pixels matter; ``classes`` are their names.
     """
 
-    truth: bool = True
+    has_ground_truth: bool = True
     classes: tuple[str, ...] = ("0", "1")
 
+    def __post_init__(self) -> None:
+        own = set(Spec.names()) - set(Spec.names("data")) | {"dataset", "data_options"}
+        if clashes := sorted(own & {o.name for o in self.options} - {"seed"}):
+            raise InputError(f"The option {clashes[0]!r} of the data set {self.name!r} has the name of a Spec's field "
+                             f"{clashes[0]!r}, which means something else. Give the option another name.")
+
+    def spec(self, **options: Any) -> Spec:
+        """The Spec of this data set with some of its options."""
+        fields = {field_of(o): options.pop(o.name) for o in self.options if field_of(o) and o.name in options}
+        return Spec(dataset=self.name, **fields, data_options=options)
+
     def arguments(self, spec: Spec) -> dict[str, Any]:
-        """What the function is called with for a Spec."""
-        return {o.name: getattr(spec, FIELDS.get(o.name, o.name)) for o in self.options}
+        """What the function is called with for a Spec: its checked options."""
+        further = dict(spec.data_options)
+        given = {o.name: getattr(spec, field_of(o), None) if field_of(o) else further.pop(o.name, None)
+                 for o in self.options}
+        return self.check({name: value for name, value in (given | further).items() if value is not None})
+
+    def fields(self, spec: Spec) -> dict[str, Any]:
+        """The fields of a Spec that are about the data, checked; blank those that this data set does not have."""
+        arguments = self.arguments(spec)
+        named = {field_of(o): arguments.pop(o.name) for o in self.options if field_of(o)}
+        return {name: type(default)() for name, default in XAI_TRIS.items()} | named | {"data_options": arguments}
+
+    def texts(self, spec: Spec) -> list[str]:
+        """The options that pages offer, as captions have them: ``XOR``, ``CORR``, ``SNR 0.05``, ``64 × 64``."""
+        arguments = self.arguments(spec)
+        return [o.text(arguments[o.name]) for o in self.options if o.on_pages]
+
+    def describe(self, spec: Spec) -> str:
+        """The data in words: ``XAI-TRIS XOR CORR, SNR 0.05, 64 × 64``."""
+        bare = [o.form == "{}" for o in self.options if o.on_pages]
+        words = [("" if plain else ",") + " " + text for plain, text in zip(bare, self.texts(spec))]
+        return self.label + "".join(words)
+
+
+def field_of(option: Option) -> str:
+    """The Spec's field that holds a data set's option; empty for one of its ``data_options``."""
+    name = "data_seed" if option.name == "seed" else option.name
+    return name if name in XAI_TRIS else ""
 
 
 @dataclass(frozen=True)
-class Method(Entry):
+class MethodEntry(Entry):
     """``function(context, **options) -> (h,w)``; see core.methods.context.
 
     ``signed``: its map has two signs; ``seeded``: it draws random numbers; ``group``: its family.
@@ -121,7 +167,7 @@ class Method(Entry):
 
 
 @dataclass(frozen=True)
-class Metric(Entry):
+class MetricEntry(Entry):
     """``function(values (h,w), mask (h,w)) -> float``; ``slow`` ones run beside the page."""
 
     lower_is_better: bool = True
@@ -129,7 +175,7 @@ class Metric(Entry):
 
 
 @dataclass(frozen=True)
-class Model(Entry):
+class ModelEntry(Entry):
     """``function(size) -> torch module`` from images (n,h,w) to logits (n,C).
 
     ``datasets``: which it is made for; if they have one size, that is the function's default. ``whitening``: its
@@ -193,27 +239,39 @@ class Registry(Mapping, Generic[E]):
         return len(self._entries)
 
 
-FIELDS = {"seed": "data_seed"}  # a data set's options that have another name in a Spec
-OF_DATA = ("scenario", "background", "snr", "size", "samples", "data_seed")  # a Spec's fields that are such options
-
-DATASETS: Registry[Data] = Registry("data set", Data)
-MODELS: Registry[Model] = Registry("model", Model)
-METHODS: Registry[Method] = Registry("method", Method)
-METRICS: Registry[Metric] = Registry("metric", Metric)
+DATASETS: Registry[DatasetEntry] = Registry("data set", DatasetEntry)
+MODELS: Registry[ModelEntry] = Registry("model", ModelEntry)
+METHODS: Registry[MethodEntry] = Registry("method", MethodEntry)
+METRICS: Registry[MetricEntry] = Registry("metric", MetricEntry)
 
 
-def settled(spec: Spec) -> Spec:
-    """The Spec with those fields blank that its data set does not have: two ways to say the same become one."""
-    named = {FIELDS.get(option.name, option.name) for option in DATASETS[spec.dataset].options}
-    return spec.replace(**{name: type(getattr(spec, name))() for name in OF_DATA if name not in named})
+def canonical(spec: Spec) -> Spec:
+    """The Spec in its one spelling: every option filled in and checked, and blank what its data set does not have.
+
+    InputError for a name or a value that does not exist, or a model that is not made for the data. A canonical Spec
+    is known as such and given back as it is.
+    """
+    if spec.__dict__.get("canonical"):
+        return spec
+    data = DATASETS[spec.dataset]
+    if spec.dataset not in MODELS[spec.model].datasets:
+        fitting = " and ".join(models_for(spec.dataset))
+        raise InputError(f"{spec.model} is not made for {data.label}; "
+                         + (f"{fitting} are." if fitting else "no model is yet."))
+    result = spec.replace(**data.fields(spec), options=METHODS[spec.method].check(dict(spec.options)))
+    result.__dict__["canonical"] = True
+    return result
 
 
-def named(spec: Spec) -> dict[str, Any]:
-    """The fields that have to be named to mean this Spec again, but its options: those not at their defaults."""
-    spec, plain = settled(spec), Spec()
-    has = {FIELDS.get(option.name, option.name) for option in DATASETS[spec.dataset].options}
-    return {name: value for name in asdict(plain) if name != "options" and (name in has or name not in OF_DATA)
-            and (value := getattr(spec, name)) != getattr(plain, name)}
+def non_default_fields(spec: Spec) -> dict[str, Any]:
+    """What has to be named to mean this Spec again, but its method's options: what is not at its default.
+
+    The data set's further options stand among the fields, under their own names.
+    """
+    spec, default = canonical(spec), canonical(Spec(dataset=spec.dataset, model=usual_model(spec.dataset)))
+    fields = {name: getattr(spec, name) for name in Spec.names() if name not in ("options", "data_options")
+              and getattr(spec, name) != getattr(Spec() if name in ("dataset", "model") else default, name)}
+    return fields | {name: value for name, value in spec.data_options if (name, value) not in default.data_options}
 
 
 def models_for(dataset: str) -> tuple[str, ...]:

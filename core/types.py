@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,60 +20,111 @@ class NotApplicable(Exception):
     """The method does not fit this model or image; the text says why."""
 
 
+Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
+
+
+def silent(done: int, total: int, text: str) -> None:
+    """Progress that nobody follows."""
+
+
+XAI_TRIS = {"scenario": "XOR", "background": "CORR", "snr": 0.05, "size": 64, "samples": 10_000, "data_seed": 0}
+
+
+def _of(group: str, default: Any = None) -> Any:
+    """A Spec's field: what it is about, and its default. None: the data set's own."""
+    return field(default=default, metadata={"group": group})
+
+
 @dataclass(frozen=True)
 class Spec:
     """The address of one explanation: which image of which data, which model, which method, how.
 
-    It is the cache key, the link and what a figure's sidecar file records. ``options`` holds the
-    method's own options as sorted pairs; an option left out takes the method's default. ``seed`` is
-    the method's: it changes neither data (``data_seed``) nor model (``model_seed``).
+    It is the cache key, the link and what a figure's sidecar file records. Each field is about the ``data``, the
+    ``model``, the ``method`` or the ``view`` of them (which image, against which truth); ``data_key`` and
+    ``model_key`` are the Specs of data and of a model alone.
+
+    A data set's options are fields of their own where XAI-TRIS has them, too; others are ``data_options``. A field
+    left out takes the default of its data set, at once for XAI-TRIS, else by ``core.registry.canonical``, which also
+    blanks those that the data set does not have. ``options`` holds the method's own options. Both are sorted pairs; an
+    option left out takes its default. ``seed`` is the method's: it changes neither data (``data_seed``) nor model
+    (``model_seed``).
     """
 
-    dataset: str = "xai-tris"
-    scenario: str = "XOR"
-    background: str = "CORR"
-    snr: float = 0.05
-    size: int = 64
-    samples: int = 10_000
-    data_seed: int = 0
-    model: str = "MLP"
-    model_seed: int = 0
-    method: str = "patternlocal"
-    options: tuple[tuple[str, Any], ...] = ()
-    seed: int = 0
-    split: str = "test"
-    image: int = 0
-    output: str = "margin"
-    target: str = "predicted"
-    truth: str = "default"
+    dataset: str = _of("data", "xai-tris")
+    scenario: str | None = _of("data")
+    background: str | None = _of("data")
+    snr: float | None = _of("data")
+    size: int | None = _of("data")
+    samples: int | None = _of("data")
+    data_seed: int | None = _of("data")
+    data_options: tuple[tuple[str, Any], ...] = _of("data", ())
+    model: str = _of("model", "MLP")
+    model_seed: int = _of("model", 0)
+    method: str = _of("method", "patternlocal")
+    options: tuple[tuple[str, Any], ...] = _of("method", ())
+    seed: int = _of("method", 0)
+    split: str = _of("view", "test")
+    image: int = _of("view", 0)
+    output: str = _of("method", "margin")
+    target: str = _of("method", "predicted")
+    truth: str = _of("view", "default")
 
     def __post_init__(self) -> None:
+        put = functools.partial(object.__setattr__, self)
+        for name, default in XAI_TRIS.items():
+            if getattr(self, name) is None and self.dataset == Spec.dataset:
+                put(name, default)
         for name in ("size", "samples", "data_seed", "model_seed", "seed", "image"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name)))
-        object.__setattr__(self, "snr", number("snr", self.snr))
-        try:
-            pairs = self.options.items() if isinstance(self.options, Mapping) else self.options
-            object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in pairs)))
-        except (TypeError, ValueError):
-            raise InputError(f"options must be pairs of a name and a value, not {self.options!r}.") from None
+            if getattr(self, name) is not None or name not in XAI_TRIS:
+                put(name, whole_number(name, getattr(self, name)))
+        if self.snr is not None:
+            put("snr", number("snr", self.snr))
+        for name in ("options", "data_options"):
+            put(name, _pairs(name, getattr(self, name)))
         for name, allowed in SPEC_CHOICES.items():
             one_of(name, getattr(self, name), allowed)
+
+    @classmethod
+    def names(cls, *groups: str) -> tuple[str, ...]:
+        """The names of the fields, all or those of some groups."""
+        return tuple(f.name for f in dataclasses.fields(cls) if not groups or f.metadata["group"] in groups)
+
+    def only(self, *groups: str, also: tuple[str, ...] = ()) -> Spec:
+        """The fields of some groups, and those named beside; the rest at their defaults."""
+        return Spec(**{name: getattr(self, name) for name in (*self.names(*groups), *also)})
+
+    def data_key(self) -> Spec:
+        """The data set alone."""
+        return self.only("data")
+
+    def model_key(self) -> Spec:
+        """The model alone, and the data it was trained on."""
+        return self.only("data", "model")
 
     def replace(self, **changes: Any) -> Spec:
         """The same Spec with some fields changed."""
         return dataclasses.replace(self, **changes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; ``Spec.from_dict`` reads them back."""
-        return {**dataclasses.asdict(self), "options": dict(self.options)}
+    def to_dict(self, *groups: str) -> dict[str, Any]:
+        """Plain values for JSON, of all fields or of some groups; ``Spec.from_dict`` reads them back."""
+        values = {name: getattr(self, name) for name in self.names(*groups)}
+        values |= {name: dict(values[name]) for name in ("options", "data_options") if name in values}
+        return {name: value for name, value in values.items() if name != "data_options" or value}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Spec:
         """A Spec from plain values; unknown names are an InputError."""
-        known = {f.name for f in dataclasses.fields(cls)}
-        if unknown := set(values) - known:
-            raise InputError(f"A Spec has no field {sorted(unknown)}. Its fields: {sorted(known)}.")
+        if unknown := set(values) - set(cls.names()):
+            raise InputError(f"A Spec has no field {sorted(unknown)}. Its fields: {sorted(cls.names())}.")
         return cls(**values)
+
+
+def _pairs(name: str, given: Any) -> tuple[tuple[str, Any], ...]:
+    """Options as sorted pairs of a name and a value."""
+    try:
+        return tuple(sorted((str(k), v) for k, v in (given.items() if isinstance(given, Mapping) else given)))
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be pairs of a name and a value, not {given!r}.") from None
 
 
 SPEC_CHOICES = {
@@ -99,8 +151,9 @@ class Split:
 class Dataset:
     """Three splits of one data set, and where its important pixels are.
 
-    ``recipe`` holds the arguments that made it (and the ``sha256`` of a shipped file), ``union (h,w)`` the pixels important in any image,
-    ``truth`` which of ``union`` and ``shown`` counts by default. ``fresh(seed)`` draws new training
+    ``recipe`` holds the arguments that made it (and the ``sha256`` of a shipped file), ``union (h,w)`` the
+    pixels important in any image, ``default_truth`` which of ``union`` and ``shown`` counts by default.
+    ``fresh(seed)`` draws new training
     images of the same recipe (synthetic data only).
     """
 
@@ -109,13 +162,55 @@ class Dataset:
     val: Split
     test: Split
     union: np.ndarray
-    truth: str
+    default_truth: str
     fresh: Callable[[int], Split] | None = None
 
     def mask(self, split: str, image: int, truth: str = "default") -> np.ndarray:
         """The important pixels ``(h,w)`` of one image under one reading of the ground truth."""
-        truth = self.truth if truth == "default" else truth
+        truth = self.default_truth if truth == "default" else truth
         return self.union if truth == "union" else np.asarray(getattr(self, split).shown[image])
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """What is known of a trained model: which ``spec`` (data and model) it is of, and its test ``accuracy``.
+
+    ``file`` is None where training did not reach the accuracy that makes scores meaningful; else its ``bytes`` and
+    ``sha256``. ``origin`` is "shipped" or "trained here", ``command`` the one that makes it again. ``facts`` hold what
+    its training reported: ``training`` mode, ``epochs``, accuracy on the ``validation`` images and ``on_train``,
+    library ``versions``.
+    """
+
+    spec: Spec
+    accuracy: float
+    file: str | None = None
+    bytes: int = 0
+    sha256: str = ""
+    origin: str = ""
+    licence: str = ""
+    command: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a model to load."""
+        return bool(self.file)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, as ``assets/manifest.json`` holds them; ``ModelRecord.from_dict`` reads them."""
+        about = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("spec", "facts")}
+        return {**self.spec.to_dict("data", "model"), **about, **self.facts}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ModelRecord:
+        """A record from plain values. InputError: no record of a model."""
+        address, own = set(Spec.names("data", "model")), {f.name for f in dataclasses.fields(cls)} - {"spec", "facts"}
+        try:
+            return cls(Spec(**{n: v for n, v in values.items() if n in address}),
+                       **{n: v for n, v in values.items() if n in own},
+                       facts={n: v for n, v in values.items() if n not in address | own})
+        except TypeError as error:
+            raise InputError(f"This is no record of a model: {error}.") from None
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def test_pages_have_three_floors():
 @pytest.mark.parametrize("family", ["datasets", "methods", "metrics", "models"])
 def test_the_families_do_not_import_each_other(family):
     others = [f"core.{f}" for f in ("datasets", "methods", "metrics", "models", "pipeline", "figures", "regions",
-                                    "lessons", "sweep", "tune") if f != family]
+                                    "lessons", "experiments", "sweep", "tune") if f != family]
     breaches = {str(p.values[0]): bad for p in files(f"core.{family}")
                 if (bad := [m for m in imports(p.values[0]) if within(m, *others)])}
     assert not breaches
@@ -95,12 +95,27 @@ def test_the_families_do_not_import_each_other(family):
 @pytest.mark.parametrize("path", files("core.figures"))
 def test_figures_know_types_and_caches_only(path):
     assert not [m for m in imports(path) if within(m, "torch", "captum", "matplotlib.pyplot")]
-    assert not [m for m in imports(path) if within(m, "core") and not within(m, "core.types", "core.cache", "core.figures")]
+    known = "core.types", "core.cache", "core.figures"
+    assert not [m for m in imports(path) if within(m, "core") and not within(m, *known)]
 
 
-@pytest.mark.parametrize("path", [Path("core/types.py"), Path("core/cache.py"), Path("core/registry.py"), Path("core/store.py")], ids=str)
+@pytest.mark.parametrize("path", [Path(f"core/{name}.py") for name in ("types", "cache", "memory", "registry", "store")],
+                         ids=str)
 def test_the_ground_floor_stands_on_nothing_else(path):
     assert not [m for m in imports(path) if within(m, "core") and not within(m, "core.types", "core.cache")]
+
+
+@pytest.mark.parametrize("path", files("core"))
+def test_core_neither_imports_tests_nor_names_their_files(path):
+    assert not [m for m in imports(path) if within(m, "tests")]
+    assert not [node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Constant)
+                and isinstance(node.value, str) and (node.value == "tests" or "tests/" in node.value)]
+
+
+@pytest.mark.parametrize("path", files("core"))
+def test_only_experiments_and_commands_stand_on_experiments(path):
+    if not within(module_of(path), "core.experiments", "core.commands"):
+        assert not [m for m in imports(path) if within(m, "core.experiments")]
 
 
 @pytest.mark.parametrize("path", files("core", "pages", "app"))

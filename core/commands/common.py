@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from core import pipeline, store
-from core.registry import usual_model
+from core.registry import DATASETS, canonical, field_of, usual_model
 from core.types import SPEC_CHOICES, InputError, Spec
 
 
@@ -23,12 +21,24 @@ def add(commands, name: str, run: Callable[[argparse.Namespace], None], text: st
 
 
 def spec_flags(command: argparse.ArgumentParser) -> None:
-    for field in dataclasses.fields(Spec):
-        if field.name not in ("options", "image"):
-            command.add_argument(f"--{field.name.replace('_', '-')}", dest=field.name, default=None,
-                                 help=f"default {field.default}", choices=SPEC_CHOICES.get(field.name))
+    for name in Spec.names():
+        if name not in ("options", "data_options", "image"):
+            command.add_argument(f"--{name.replace('_', '-')}", dest=name, default=None,
+                                 help=f"default {getattr(Spec(), name)}", choices=SPEC_CHOICES.get(name))
+    for name, entries in _data_options().items():
+        command.add_argument(f"--{name.replace('_', '-')}", dest=name, default=None, help=f"of {', '.join(entries)}")
     command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                          help="an option of the method; may be given again")
+
+
+def _data_options() -> dict[str, list[str]]:
+    """The options of data sets that are no fields of a Spec, and the data sets that have them."""
+    names: dict[str, list[str]] = {}
+    for data in DATASETS.values():
+        for option in data.options:
+            if not field_of(option):
+                names.setdefault(option.name, []).append(data.name)
+    return names
 
 
 def image_flags(command: argparse.ArgumentParser) -> None:
@@ -36,25 +46,14 @@ def image_flags(command: argparse.ArgumentParser) -> None:
     command.add_argument("--correct", action="store_true", help="only correctly classified images")
 
 
-def read_spec(options: argparse.Namespace) -> Spec:
-    """The Spec the flags describe, checked."""
-    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(Spec)
-             if getattr(options, f.name, None) is not None}
+def read_spec(options: argparse.Namespace, *, with_method: bool = True) -> Spec:
+    """The Spec the flags describe, checked; of its method, too, unless they describe several."""
+    values, apart = vars(options), {"options"} if with_method else {"options", "method"}
+    given = {name: values[name] for name in Spec.names() if name not in apart and values.get(name) is not None}
+    further = {name: values[name] for name in _data_options() if values.get(name) is not None}
     if "model" not in given:
         given["model"] = usual_model(given.get("dataset", Spec.dataset))
-    return pipeline.check(Spec(**{**_numbers(given), "options": pairs("option", options.option)}))
-
-
-def _numbers(given: dict[str, str]) -> dict[str, Any]:
-    kinds = {f.name: type(f.default) for f in dataclasses.fields(Spec)}
-    result: dict[str, Any] = dict(given)
-    for name, text in given.items():
-        if kinds[name] in (int, float):
-            try:
-                result[name] = kinds[name](text)
-            except ValueError:
-                raise InputError(f"{name} must be a number, not {text!r}.") from None
-    return result
+    return canonical(Spec(**given, data_options=further, options=pairs("option", options.option) if with_method else ()))
 
 
 def read_range(text: str) -> tuple[int, int]:

@@ -41,7 +41,7 @@ def figure(options: argparse.Namespace) -> None:
         notices += found.notices
         wanted = found.figure
     else:
-        base = common.read_spec(argparse.Namespace(**{**vars(options), "option": [], "method": None}))
+        base = common.read_spec(options, with_method=False)
         wanted = studio.from_words(
             options.preset, base,
             images=pipeline.choose(base, *common.read_range(options.images)) if options.images else None,

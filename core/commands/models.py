@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core import models, pipeline
+from core import model_library
 from core.commands import common
 from core.models.training import WAYS
 from core.registry import DATASETS, METHODS, METRICS, MODELS
@@ -35,7 +35,7 @@ def list_all(options: argparse.Namespace) -> None:
                                        "low": o.low, "high": o.high} for o in e.options}}
                  for e in registry.values()]
         for family, registry in families.items()}
-    content["trained"] = models.records()
+    content["trained"] = [record.to_dict() for record in model_library.model_records()]
     if options.json:
         print(json.dumps(content))
         return
@@ -47,16 +47,15 @@ def list_all(options: argparse.Namespace) -> None:
                 allowed = option["choices"] or f"{option['low']} to {option['high']}"
                 print(f"  {'':22}   {name} = {option['default']} ({allowed})")
     print("trained models:")
-    for r in content["trained"]:
-        state = "" if r["file"] else "  not shipped: below 90 %"
-        name = models.name_of(models.spec_of(r))
-        print(f"  {name:32} {r['model']:4}  test accuracy {r['accuracy']:.3f}{state}")
+    for record in model_library.model_records():
+        state = "" if record.available else "  not shipped: below 90 %"
+        print(f"  {model_library.data_name(record.spec):36} {record.spec.model:4}  test accuracy {record.accuracy:.3f}{state}")
 
 
 def train(options: argparse.Namespace) -> None:
-    record = pipeline.train(common.read_spec(options), common.progress, shipped=options.shipped, way=options.training,
-                            epochs=options.epochs, images=options.images)
+    record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped, way=options.training,
+                            epochs=options.epochs, folder=options.images)
     if options.json:
-        print(json.dumps(record))
+        print(json.dumps(record.to_dict()))
     else:
-        print(f"{record['model']}: test accuracy {record['accuracy']:.3f} ({record['training']} training)")
+        print(f"{record.spec.model}: test accuracy {record.accuracy:.3f} ({record.facts['training']} training)")

@@ -19,7 +19,7 @@ GARMENTS = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt"
 
 
 @DATASETS.register(
-    "fashion-mnist", label="Fashion-MNIST", truth=False, classes=GARMENTS,
+    "fashion-mnist", label="Fashion-MNIST", has_ground_truth=False, classes=GARMENTS,
     summary="Photographs of garments in ten classes, 28 x 28 grey pixels. Which pixels matter is not known; the "
             "models' own weights are.",
     formula="x = grey value / 255",
@@ -32,7 +32,7 @@ def fashion_mnist() -> Dataset:
 
 
 @DATASETS.register(
-    "mnist", label="MNIST", truth=False, classes=tuple("0123456789"),
+    "mnist", label="MNIST", has_ground_truth=False, classes=tuple("0123456789"),
     summary="Handwritten digits, 28 x 28 grey pixels. Which pixels matter is not known; the models' own weights are.",
     formula="x = grey value / 255",
     misleads="Empty borders never vary, so weights there cost a model nothing and mean nothing.",

@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from core import store
 from core.registry import DATASETS, Option
-from core.types import Dataset, InputError, Split, number, one_of, whole_number
+from core.types import XAI_TRIS, Dataset, InputError, Split, number, one_of, whole_number
 
 SCENARIOS = ("LIN", "MULT", "XOR", "RIGID")
 BACKGROUNDS = ("WHITE", "CORR")
@@ -54,17 +54,19 @@ LAYOUTS = {
     options=(
         Option("scenario", "LIN: a T or an L at fixed places. MULT: the same, multiplied into the noise. XOR: both, "
                "the class is whether their signs differ. RIGID: a T or an L anywhere, turned any way.",
-               choices=SCENARIOS, default="XOR"),
+               choices=SCENARIOS, default=XAI_TRIS["scenario"], form="{}"),
         Option("background", "WHITE: every pixel's noise by itself. CORR: smooth noise, so that pixels beside a "
-               "shape tell about the noise under it (suppressors).", choices=BACKGROUNDS, default="CORR"),
+               "shape tell about the noise under it (suppressors).", choices=BACKGROUNDS,
+               default=XAI_TRIS["background"], form="{}"),
         Option("snr", "The share of the shape in the mixture with the noise, between 0 and 1.",
-               low=SMALLEST_SNR, high=1 - SMALLEST_SNR, default=0.05),
-        Option("size", "Edge of the image in pixels.", choices=tuple(LAYOUTS)),
-        Option("samples", "Images in all splits together, a multiple of 4.", low=FEWEST, high=1_000_000),
-        Option("seed", "Seed of noise, places and split.", low=0, high=2**31 - 1),
+               low=SMALLEST_SNR, high=1 - SMALLEST_SNR, default=XAI_TRIS["snr"], form="SNR {:g}"),
+        Option("size", "Edge of the image in pixels.", choices=tuple(LAYOUTS), form="{0} × {0}"),
+        Option("samples", "Images in all splits together, a multiple of 4.", low=FEWEST, high=1_000_000,
+               on_pages=False),
+        Option("seed", "Seed of noise, places and split.", low=0, high=2**31 - 1, on_pages=False),
     ))
-def xai_tris(scenario: str, background: str, snr: float, *, size: int = 64, samples: int = 10_000,
-             seed: int = 0) -> Dataset:
+def xai_tris(scenario: str, background: str, snr: float, *, size: int = XAI_TRIS["size"],
+             samples: int = XAI_TRIS["samples"], seed: int = XAI_TRIS["data_seed"]) -> Dataset:
     """One XAI-TRIS data set, made on first use and memory-mapped from disk afterwards.
 
     scenario: LIN, MULT, XOR or RIGID; background: WHITE or CORR; snr: the mixing weight a in (0, 1),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from core.figures import tiny
+from core.figures import thumbnails
 from core.figures.style import Theme, coloured, outline
 
 MARK = "#ff8c00"  # the chosen pixel; seen on every colour scale
@@ -50,7 +50,7 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
         corners = [(column + x, row + y) for x, y in ((-.5, -.5), (.5, -.5), (.5, .5), (-.5, .5), (-.5, -.5))]
         lines.append(_line(list(zip(corners, corners[1:])), MARK, 2.5))
     rows, columns = values.shape
-    return {"rows": rows, "columns": columns, "picture": tiny.address(tiny.png(Image.fromarray(picture))),
+    return {"rows": rows, "columns": columns, "picture": thumbnails.address(thumbnails.png(Image.fromarray(picture))),
             "percents": base64.b64encode(percents(values).tobytes()).decode(), "lines": lines,
             "words": dict(words or {})}
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from core.figures import tiny
+from core.figures import thumbnails
 from core.figures.style import Theme, coloured
 
 SYMBOLS = (("circle", "●", "disc"), ("x-thin-open", "×", "cross"))  # of the two classes: legend, label, picture
@@ -51,7 +51,7 @@ def plane(points: np.ndarray, positive: np.ndarray, theme: Theme, *, size: int, 
     traces: list = [go.Scatter(  # for the legend; the points are a picture, however many they are
         x=[None], y=[None], mode="markers", name=name, marker={"color": colour, "symbol": symbol, "size": 8})
         for name, colour, (symbol, _, _) in zip(names, class_colours(theme), SYMBOLS)]
-    layers = [(points[positive == value], np.tile(tiny.rgb(colour), (int((positive == value).sum()), 1)), mark)
+    layers = [(points[positive == value], np.tile(thumbnails.rgb(colour), (int((positive == value).sum()), 1)), mark)
               for value, colour, (_, _, mark) in zip((False, True), class_colours(theme), SYMBOLS)]
     if border is not None:
         traces.append(go.Contour(x=border[0], y=border[1], z=border[2], showscale=False, hoverinfo="skip",
@@ -113,14 +113,14 @@ def cloud(points: np.ndarray, share: np.ndarray, limit: float, theme: Theme, *, 
     grey = np.full(((~known).sum(), 3), 128, np.uint8)
     layers = [(points[~known], grey, "ring"),
               (points[order], coloured(share[order], 0.0, limit, shades(theme)), "disc")]
-    return tiny.dots(layers, ((-span, span), (-span, span)), width=400)
+    return thumbnails.dots(layers, ((-span, span), (-span, span)), width=400)
 
 
 def _picture(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],
              content: dict) -> dict:
     """The part of a layout that puts points as one picture under the traces, with equal axes that cover ``span``."""
     (left, right), (bottom, top) = span
-    source = tiny.address(tiny.dots(layers, span))
+    source = thumbnails.address(thumbnails.dots(layers, span))
     return {"images": [{"source": source, "xref": "x", "yref": "y", "x": left, "y": top, "sizex": right - left,
                         "sizey": top - bottom, "sizing": "stretch", "layer": "below"}],
             "xaxis": content["xaxis"] | {"range": [left, right], "constrain": "domain"},

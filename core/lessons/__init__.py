@@ -13,11 +13,11 @@ import numpy as np
 
 from core.lessons.cards import FAMILIES, Example, Picture, entries, example
 from core.lessons.glossary import GLOSSARY
-from core.lessons.linear import BEST, EXPLAINED, WEIGHTS, FromWeight, TwoVariables, from_weight, two_variables
-from core.lessons.nonlinear import CURVE, SAMPLED, Reach, Xor, reach, xor
-from core.lessons.pictures import BACKGROUNDS, IDEA, IMAGES, THRESHOLDS, ZONES, Background, Idea, idea, images
-from core.lessons.pictures import SHOWN as PICTURED
+from core.lessons.images import BACKGROUNDS, IDEA, IMAGES, THRESHOLDS, ZONES, Background, Idea, idea, images
+from core.lessons.images import SHOWN as PICTURED
 from core.lessons.sliders import SLIDERS, check
+from core.lessons.two_variables import BEST, EXPLAINED, WEIGHTS, FromWeight, TwoVariables, from_weight, two_variables
+from core.lessons.xor import CURVE, SAMPLED, Reach, Xor, reach, xor
 from core.methods.pattern import distances
 from core.registry import METHODS
 from core.types import Spec

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core import pipeline
+from core import model_library, pipeline
 from core.cache import cached
 from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
 from core.types import Attribution, InputError, NotApplicable, Spec
@@ -53,7 +53,7 @@ def entries(family: str) -> list[Entry]:
 
 
 @pipeline.same_networks()
-@cached(128, by=lambda *_, **__: pipeline.models.stamp())
+@cached(128, by=lambda *_, **__: model_library.models_stamp())
 def example(family: str, name: str) -> Example:
     """The example of one entry; an entry that cannot have one gets the reason instead."""
     try:
@@ -93,17 +93,19 @@ def _data_set(name: str) -> Example:
         return _one_of_a_kind(name)
     if "size" not in options or SMALL not in options["size"].choices:
         raise NotApplicable(f"This data set has no {SMALL} × {SMALL} version, so there is no tiny example.")
-    found, start = [], time.perf_counter()
-    for scenario in options["scenario"].choices if "scenario" in options else (EXAMPLE.scenario,):
-        spec = EXAMPLE.replace(dataset=name, scenario=scenario)
-        ready = [r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]]
-        spec = spec.replace(snr=ready[-1] if ready else spec.snr, samples=FEW)
+    pictures, start = [], time.perf_counter()
+    kind = next((o for o in options.values() if o.choices and o.name != "size"), options["size"])
+    usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": SMALL}
+    for value in kind.choices:
+        spec = DATASETS[name].spec(**{**usual, kind.name: value})
+        ready = [r.spec.snr for r in model_library.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
+        spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **({"samples": FEW} if "samples" in options else {}))
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
         known = mask is not None and np.any(mask)
-        found.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"),
-                             mask if known else None))
-    return Example(tuple(found), time.perf_counter() - start, f"to make or open {len(found)} × {FEW} images")
+        caption = kind.text(value) + ("" if known else ": no known truth")
+        pictures.append(Picture(np.asarray(data.test.x[0]), "image", caption, mask if known else None))
+    return Example(tuple(pictures), time.perf_counter() - start, f"to make or open {len(pictures)} × {FEW} images")
 
 
 def _one_of_a_kind(name: str) -> Example:
@@ -116,14 +118,14 @@ def _one_of_a_kind(name: str) -> Example:
 
 
 def _model(name: str) -> Example:
-    ready = [r for r in pipeline.models.records() if r["model"] == name and r["file"] and r["size"] in (SMALL, 0)]
+    ready = [r for r in model_library.model_records() if r.spec.model == name and r.available and r.spec.size in (SMALL, 0)]
     if not ready:
         raise NotApplicable(f"No trained {SMALL} × {SMALL} version, so there is no tiny example.")
     like = ("dataset", "background", "scenario", "snr")  # the more of these the example shares, the better
-    record = max(ready, key=lambda r: [r[field] == getattr(EXAMPLE, field) for field in like])
-    spec = EXAMPLE.replace(**{f: record[f] for f in pipeline.models.catalogue.ADDRESS}, method="gradient")
+    record = max(ready, key=lambda r: [getattr(r.spec, field) == getattr(EXAMPLE, field) for field in like])
+    spec = record.spec.replace(method="gradient", image=EXAMPLE.image)
     a = pipeline.explain(spec)
     network, images = pipeline.model(spec), pipeline.dataset(spec).test.x
-    data, mask = pipeline.models.name_of(spec).split(" 0.")[0], (a.mask if a.mask.any() else None)
-    return Example((Picture(a.image, "image", data, mask), _map(a, f"weights, {record['accuracy']:.1%} right")),
+    data, mask = DATASETS[spec.dataset].describe(spec), (a.mask if a.mask.any() else None)
+    return Example((Picture(a.image, "image", data, mask), _map(a, f"weights, {record.accuracy:.1%} right")),
                    _timed(network.predict_proba, images), f"to answer {len(images):,} images")

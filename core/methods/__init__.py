@@ -4,7 +4,7 @@
 import core.methods.gradient
 import core.methods.surrogate
 import core.methods.openapi
-import core.methods.numeric
+import core.methods.finite_difference
 import core.methods.patternlocal
 import core.methods.filters
 from core.registry import METHODS

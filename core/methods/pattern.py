@@ -117,7 +117,7 @@ def neighbourhoods(distance: np.ndarray, share: float, count: int | None, kernel
 
 
 def output_variance(data: np.ndarray, weights: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """``Var_p[y]`` (m,) of the weights brought to size 1, NaN where the surrogate's output y = data @ w does not vary."""
+    """``Var_p[y]`` (m,) in units of the weights' size, NaN where the output y = data @ w does not vary."""
     return _centred_output(data, _sized(weights)[0], p)[1]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from core.methods import simplify
 from core.methods import surrogate as surrogates
 from core.methods.context import Context
 from core.methods.gradient import NOISE, smoothgrad
@@ -25,7 +24,8 @@ from core.methods.pattern import (
     patterns,
     penalty_scale,
 )
-from core.methods.simplify import Simplification
+from core.methods.simplification import OPTIONS as SIMPLIFICATION_OPTIONS
+from core.methods.simplification import Simplification
 from core.methods.surrogate import Surrogate
 from core.registry import METHODS, Option
 from core.types import NotApplicable, Steps
@@ -33,7 +33,7 @@ from core.types import NotApplicable, Steps
 OPTIONS = (
     Option("surrogate", "Whose weights become a pattern.",
            choices=("gradient", "openapi", "smoothgrad", "lime", "kernelshap")),
-    *simplify.OPTIONS,
+    *SIMPLIFICATION_OPTIONS,
     *(replace(o, default="data") if o.name == "sampling" else
       replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.OPTIONS),
     replace(NOISE, default=0.1, when=(("surrogate", ("smoothgrad",)),)),

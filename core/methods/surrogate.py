@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from core.methods import simplify
 from core.methods.context import Context
-from core.methods.simplify import Simplification, simplification
+from core.methods.simplification import OPTIONS as SIMPLIFICATION_OPTIONS
+from core.methods.simplification import Simplification, simplification
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
@@ -70,7 +70,7 @@ class Surrogate:
 
 
 @METHODS.register(
-    "lime", label="LIME", group="surrogate", seeded=True, options=(*simplify.OPTIONS, *OPTIONS),
+    "lime", label="LIME", group="surrogate", seeded=True, options=(*SIMPLIFICATION_OPTIONS, *OPTIONS),
     summary="A linear model fitted to the network's answers on changed copies of the image. Its weights are the "
             "explanation.",
     misleads="It is a weight too, so it marks suppressors; with fewer samples than features most of it is noise.",
@@ -83,7 +83,7 @@ def lime(context: Context, **settings) -> np.ndarray:
 
 @METHODS.register(
     "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
-    options=(*simplify.OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
+    options=(*SIMPLIFICATION_OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
     summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature "
             "gets its average share of the output over all orders in which features could arrive.",
     misleads="A pixel that cancels noise gets its share of the output as fairly as one with the signal.",
@@ -103,7 +103,7 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
     h = simplified(context, settings)
     used = {option.name: settings[option.name] for option in METHODS[kind].options}
     used |= {"ridge": settings["ridge"]} if per == "unit" else {}
-    own = {n: v for n, v in used.items() if n not in {option.name for option in simplify.OPTIONS}}
+    own = {n: v for n, v in used.items() if n not in {option.name for option in SIMPLIFICATION_OPTIONS}}
     asked = tuple((name, value) for name, value in used.items() if name not in OF_THE_FIT)
 
     def ask(images: np.ndarray) -> np.ndarray:
@@ -111,7 +111,8 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
 
     step = moved(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
-    return h, context.shared.once((kind, per, context.seeds, *used.items()), lambda: fit(context, h, ask, step, **own))
+    return h, context.shared.once((kind, per, context.seeds, *used.items()),
+                                  lambda: fit(context, h, ask, step, **own))
 
 
 def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
@@ -130,7 +131,7 @@ def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
 
 def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
     """The simplification that the settings name among others."""
-    return simplification(context, **{option.name: settings[option.name] for option in simplify.OPTIONS})
+    return simplification(context, **{option.name: settings[option.name] for option in SIMPLIFICATION_OPTIONS})
 
 
 def report(context: Context, found: Surrogate, samples: int) -> np.ndarray:
@@ -247,6 +248,8 @@ def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarr
     z = z * step
     rows = z - np.outer(z @ step / (step @ step), step)  # orthogonal to step, so that the sum stays exact
     target = f - f_empty - z @ even
+    if h.size > ENUMERATE:
+        target = _odd(target)
     root = np.sqrt(p / p.sum())
     if h.size <= ENUMERATE and not ridge:
         weights = np.linalg.lstsq(root[:, None] * rows, root * target, rcond=None)[0]
@@ -255,6 +258,19 @@ def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarr
     weights += even - (weights @ step) / (step @ step) * step
     centred, deviation, _, _ = _centred(z, f, p)
     return Surrogate(weights, float(f_empty), _fit(centred, deviation, weights), float(f_full))
+
+
+def _odd(target: np.ndarray) -> np.ndarray:
+    """Half the difference to the complement's target, for targets (n,) in the order of ``coalitions``.
+
+    The rows of a coalition and its complement are opposite, so nothing else of their targets can be fitted; a ridge
+    as weak as SHAPLEY would turn the rounding of the rest into weight.
+    """
+    first = np.arange(len(target) // 2)
+    second, target = first + (len(target) + 1) // 2, target.copy()
+    target[first] = (target[first] - target[second]) / 2
+    target[second] = -target[first]
+    return target
 
 
 def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

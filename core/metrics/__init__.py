@@ -4,8 +4,8 @@ Order here is the order on screen.
 """
 
 # ruff: noqa: I001
-from core.metrics.transport import emd, emds
-from core.metrics.mass import ime, precision
+from core.metrics.earth_mover import emd, emds
+from core.metrics.localisation import ime, precision
 from core.registry import METRICS
 
 __all__ = ["METRICS", "emd", "emds", "ime", "precision"]

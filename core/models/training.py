@@ -17,8 +17,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from core.models.model import Model, freeze
-from core.registry import MODELS
-from core.registry import Model as Entry
+from core.registry import MODELS, ModelEntry
 from core.types import Dataset, Split, one_of, whole_number
 
 Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
@@ -93,7 +92,7 @@ def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:
 class _Run:
     """One training, epoch by epoch; ``best`` is the validation (accuracy, -loss) reached so far."""
 
-    def __init__(self, way: str, module: nn.Module, dataset: Dataset, entry: Entry, most: int):
+    def __init__(self, way: str, module: nn.Module, dataset: Dataset, entry: ModelEntry, most: int):
         self.most, self.way, self.module, self.dataset = most, way, module, dataset
         self.whitening = whiten(dataset.train.x) if way == "whitened" else None
         self.scale = float(np.std(dataset.train.x[:2000]))

@@ -7,9 +7,10 @@ explanation is the same for all its inputs; where a border is crossed it jumps.
 from core.methods import openapi
 from core.regions.common import Progress, nearest
 from core.regions.consistency import PARTNERS, Agreement, agreements, first_border, partner
+from core.regions.deletion import removals
 from core.regions.exact import DISTANCES, Decision, Error, decision, errors
-from core.regions.removal import removals
-from core.regions.views import ALONG, FEW, half_width, line, region_map, tested
+from core.regions.line import ALONG, line
+from core.regions.plane import FEW, half_width, region_map, tested
 
 SAMPLINGS = tuple(openapi.SAMPLINGS)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from core import pipeline
-from core.registry import METHODS
+from core.registry import METHODS, canonical
 from core.types import Spec
 
 Progress = Callable[[int, int, str], None]
@@ -29,7 +29,7 @@ def by_distance(spec: Spec) -> np.ndarray:
 
 @pipeline.remembered(256)
 def _explained(spec: Spec, method: str, image: bytes | None) -> np.ndarray:
-    whole = pipeline.check(spec.replace(method=method, options=()))
+    whole = canonical(spec.replace(method=method, options=()))
     context = pipeline.context(whole)
     if image is not None:
         context = pipeline.context(whole, np.frombuffer(image).reshape(context.shape), context.target)

@@ -9,9 +9,9 @@ import numpy as np
 
 from core import pipeline
 from core.methods.context import Context
-from core.metrics.regions import cosine, relative_l1
 from core.models import white_box
 from core.regions.common import Progress, by_distance, explain, nearest
+from core.regions.measures import cosine, relative_l1
 from core.registry import METHODS
 from core.types import NotApplicable, Spec, one_of
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from core import pipeline
-from core.methods import numeric
+from core.methods import finite_difference
 from core.methods.openapi import DecisionFeatures, answer
-from core.metrics.regions import relative_l1
 from core.models import white_box
 from core.regions.common import KEPT, Progress
+from core.regions.measures import relative_l1
 from core.types import NotApplicable, Spec
 
 DISTANCES = (1e-2, 1e-4, 1e-8)  # as in the paper
@@ -81,7 +81,7 @@ def errors(spec: Spec, *, progress: Progress | None = None) -> Iterator[Error]:
 @pipeline.remembered(KEPT)
 def _errors(spec: Spec, name: str, *, progress: Progress | None = None) -> tuple[Error, ...]:
     """Those of one way at all distances."""
-    context, way, truth = pipeline.context(spec), numeric.WAYS[name], decision(spec).truth.ravel()
+    context, way, truth = pipeline.context(spec), finite_difference.WAYS[name], decision(spec).truth.ravel()
     rng, label, h, ratios = np.random.default_rng(spec.seed), way.label, np.array(DISTANCES), []
     if name == "zoo" and truth.size > LARGE:
         seen = np.sort(rng.choice(truth.size, SOME, replace=False))
@@ -92,8 +92,8 @@ def _errors(spec: Spec, name: str, *, progress: Progress | None = None) -> tuple
         for done, one in enumerate(h):
             if progress:
                 progress(done, len(h), f"{label}, h = {one:g}")
-            ratios.append(numeric.ask(context, points, one))
-        weights = numeric.weights(way, points, np.column_stack(ratios), h)
+            ratios.append(finite_difference.ask(context, points, one))
+        weights = finite_difference.weights(way, points, np.column_stack(ratios), h)
     except NotApplicable as reason:
         return tuple(Error(label, float(one), float("nan"), str(reason)) for one in h)
     return tuple(Error(label, float(one), relative_l1(w, truth)) for one, w in zip(h, weights.T))

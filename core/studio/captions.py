@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core import pipeline
+from core import model_library
 from core.figures.style import SCALES
 from core.registry import DATASETS, METHODS, METRICS
 from core.studio.spec import LARGEST, PICTURES, FigureSpec
@@ -37,8 +37,7 @@ def column_titles(columns: Sequence[tuple[str, tuple]]) -> list[str]:
 
 PARTS: tuple[tuple[tuple[str, ...], Callable[[Spec], str]], ...] = (
     (("dataset",), lambda r: DATASETS[r.dataset].label),
-    (("scenario", "background"), lambda r: f"{r.scenario} {r.background}"),
-    (("snr",), lambda r: f"SNR {r.snr:g}"), (("size",), lambda r: f"{r.size} × {r.size}"),
+    (Spec.names("data")[1:], lambda r: ", ".join(DATASETS[r.dataset].texts(r))),
     (("model",), lambda r: r.model), (("model_seed",), lambda r: f"model seed {r.model_seed}"),
     (("image",), lambda r: f"image {r.image}"), (("seed",), lambda r: f"seed {r.seed}"),
     (("output", "target"), lambda r: f"{r.output} of the {r.target} class"),
@@ -58,19 +57,11 @@ def where(rows: Sequence[Spec]) -> str:
     said = []
     for r in dict.fromkeys(r.replace(image=0) for r in rows):
         images = [str(o.image) for o in rows if o.replace(image=0) == r]
-        record = pipeline.models.find(r)
-        accuracy = f"test accuracy {record['accuracy']:.1%}" if record else "accuracy not known"
-        said.append(f"{_data(r)}, {r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} "
+        record = model_library.model_record(r)
+        accuracy = f"test accuracy {record.accuracy:.1%}" if record else "accuracy not known"
+        said.append(f"{DATASETS[r.dataset].describe(r)}, {r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} "
                     f"{', '.join(images)}")
     return "; ".join(said) + "."
-
-
-def _data(row: Spec) -> str:
-    """A data set in the words of the options it has."""
-    known = {option.name for option in DATASETS[row.dataset].options}
-    forms = {"scenario": "{}", "background": "{}", "size": "at {0} × {0}", "snr": ", SNR {:g}"}
-    said = [form.format(getattr(row, name)) for name, form in forms.items() if name in known]
-    return " ".join([DATASETS[row.dataset].label, *said]).replace(" ,", ",")
 
 
 def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table: Sequence[dict],

@@ -13,20 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from core import __version__, pipeline
+from core import __version__, keys, model_library, pipeline
 from core.cache import cached
 from core.figures import paper
-from core.figures import report as pages
+from core.figures import report as html_report
 from core.regions.common import KEPT, Progress
-from core.registry import OF_DATA
 from core.studio.kinds import Content
 from core.studio.spec import FIGURES, FigureSpec, restore
 from core.types import InputError, Spec
 
 PROGRAM = "attribution-lab"
 LARGEST = 1_000_000  # bytes of a sidecar; those we write have some thousand
-LIBRARIES = ("matplotlib", *pipeline.LIBRARIES)
-DATA = ("dataset", "split", *OF_DATA)  # fields of a Spec that say which images
+LIBRARIES = ("matplotlib", *keys.LIBRARIES)
 NEEDS_MODEL = ("maps", "regions")
 YEAR_0 = (1980, 1, 1, 0, 0, 0)  # of files in an archive: equal content, equal bytes
 
@@ -88,9 +86,9 @@ def read(data: bytes | str) -> Sidecar:
         notices.insert(0, f"The sidecar is from version {str(values.get('version'))[:40]!r} of this program, this is "
                        f"{__version__}; the figure may come out differently.")
     missing = [r for r in dict.fromkeys(r.replace(image=0) for r in figure.rows) if figure.kind in NEEDS_MODEL
-               and not pipeline.has_model(r)]
-    notices += [f"There is no trained {r.model} for {pipeline.models.catalogue.name_of(r)}. Train it: "
-                f"{pipeline.models.catalogue.command(r)}" for r in missing]
+               and not model_library.has_model(r)]
+    notices += [f"There is no trained {r.model} for {model_library.data_name(r)}. Train it: {model_library.train_command(r)}"
+                for r in missing]
     stamps = values.get("sha256")
     stamps = {str(k): {str(n): str(s) for n, s in v.items()} for k, v in stamps.items() if isinstance(v, Mapping)} \
         if isinstance(stamps, Mapping) else {}
@@ -120,18 +118,17 @@ def differences(found: Sidecar, files: Mapping[str, bytes] | None = None) -> lis
 def fingerprints(figure: FigureSpec) -> dict[str, dict[str, str]]:
     """sha256 of the models and data (images, labels, masks of the split) behind a figure, by their names."""
     stamps: dict[str, dict[str, str]] = {"models": {}, "data": {}}
-    name_of = pipeline.models.catalogue.name_of
     for r in figure.rows if figure.kind != "toy" else ():
-        stamps["data"][f"{name_of(r)} {r.split}"] = _data_stamp(Spec(**{n: getattr(r, n) for n in DATA}))
+        stamps["data"][f"{model_library.data_name(r)} {r.split}"] = _data_stamp(r.only("data", also=("split",)))
         if figure.kind in NEEDS_MODEL:
-            stamps["models"][f"{r.model} {name_of(r)}"] = pipeline.model(r).digest
+            stamps["models"][f"{r.model} {model_library.data_name(r)}"] = pipeline.model(r).digest
     return stamps
 
 
 @cached(64)
 def _data_stamp(spec: Spec) -> str:
     data = pipeline.dataset(spec)
-    part, total = getattr(data, spec.split), hashlib.sha256()
+    part, total = pipeline.images(spec), hashlib.sha256()
     for array in (part.x, part.y, part.shown, data.union):
         total.update(np.ascontiguousarray(array))
     return total.hexdigest()
@@ -175,11 +172,11 @@ def report(figure: FigureSpec, how: tuple[str, str]) -> bytes:
     c, scale = content(figure), figure.layout.scale
     columns = list(c.columns)
     rows = [(c.rows[i] if c.rows else "", [
-        pages.Shown(title, p.values, p.kind, p.note or "; ".join(_line(*one) for one in p.lines),
+        html_report.Shown(title, p.values, p.kind, p.note or "; ".join(_line(*one) for one in p.lines),
                     p.mask if figure.layout.outline else None) for title, p in zip(columns, row, strict=True)])
         for i, row in enumerate(c.panels)]
     texts = {"Rebuild it": f"# {PROGRAM} {__version__}\n{how[0]}", "In Python": how[1], "Settings": sidecar(figure)}
-    return pages.page(figure.title or "A comparison of explanations", c.caption, rows, c.table, texts, scale).encode()
+    return html_report.page(figure.title or "A comparison of explanations", c.caption, rows, c.table, texts, scale).encode()
 
 
 def _line(name: str, value: str | float) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core import pipeline
 from core.figures.paper import Layout, checked
-from core.registry import METHODS, METRICS, Entry, Registry
+from core.registry import METHODS, METRICS, Entry, Registry, canonical
 from core.types import InputError, Spec, one_of
 
 FIGURES: Registry[Entry] = Registry("figure", Entry)  # filled by core.studio.kinds
@@ -57,7 +56,8 @@ class FigureSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; ``restore`` reads them back."""
-        rows = [{n: v for n, v in r.to_dict().items() if n not in ("method", "options")} for r in self.rows]
+        apart = ("method", "options")
+        rows = [{n: v for n, v in r.to_dict().items() if n not in apart} for r in self.rows]
         return {"kind": self.kind, "rows": rows, "columns": [[n, dict(o)] for n, o in self.columns],
                 "settings": dict(self.settings), "below": list(self.below), "layout": self.layout.to_dict(),
                 "title": self.title, "row_titles": list(self.row_titles), "column_titles": list(self.column_titles)}
@@ -69,7 +69,7 @@ def row(spec: Spec) -> Spec:
         raise InputError(f"A row must be a Spec, not {spec!r}.")
     if spec.samples > MOST_SAMPLES:
         raise InputError(f"A figure's data set has at most {MOST_SAMPLES:,} samples, not {spec.samples:,}.")
-    return pipeline.check(spec.replace(method="input", options=())).replace(method=PLAIN, options=())
+    return canonical(spec.replace(method="input", options=())).replace(method=PLAIN, options=())
 
 
 def column(name: str, options: Any = ()) -> Column:

@@ -6,18 +6,17 @@ is a name, with options after a colon: ``patternlocal:surrogate=lime,count=500``
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core import pipeline
-from core.registry import DATASETS, METHODS
+from core import model_library
+from core.registry import DATASETS, METHODS, field_of
 from core.studio.kinds import preset
 from core.studio.spec import PICTURES, Column, FigureSpec, column, row
 from core.studio.spec import layout as read_layout
 from core.types import InputError, Spec
 
-FIELDS = [f.name for f in dataclasses.fields(Spec) if f.name not in ("method", "options")]
+FIELDS = [name for name in Spec.names() if name not in ("method", "options", "data_options")]
 
 
 def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: str | None,
@@ -44,15 +43,18 @@ def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: 
 def read_row(text: str, base: Spec) -> Spec:
     """The row a text means beside ``base``."""
     given = _pairs(f"image={text}" if text.strip().isdecimal() else text)
-    if unknown := [name for name in given if name not in FIELDS]:
+    fields = {name: given.pop(name) for name in FIELDS if name in given}
+    further = [o.name for o in DATASETS[fields.get("dataset", base.dataset)].options if not field_of(o)]
+    if unknown := [name for name in given if name not in further]:
         raise InputError(f"A row has no {unknown[0]!r}; it is written like image=3 or image=0,scenario=LIN,snr=0.05.")
-    return row(base.replace(**given))
+    return row(base.replace(**fields, data_options={**dict(base.data_options), **given}))
 
 
 def row_text(spec: Spec, base: Spec) -> str:
     """The text that means ``spec`` beside ``base``."""
-    fields = ["image", *(f for f in FIELDS if f != "image" and getattr(spec, f) != getattr(base, f))]
-    return ",".join(f"{f}={getattr(spec, f)}" for f in fields)
+    fields = {"image": spec.image} | {f: getattr(spec, f) for f in FIELDS if getattr(spec, f) != getattr(base, f)}
+    further = {name: value for name, value in spec.data_options if (name, value) not in base.data_options}
+    return ",".join(f"{name}={value}" for name, value in (fields | further).items())
 
 
 def row_label(text: str) -> str:
@@ -61,30 +63,37 @@ def row_label(text: str) -> str:
         given = _pairs(f"image={text}" if text.strip().isdecimal() else text)
     except InputError:
         return text
-    named = {"scenario": "{}", "background": "{}", "model": "{}", "snr": "SNR {}", "size": "{0} × {0}"}
-    said = [form.format(given.pop(n)) for n, form in named.items() if n in given]
-    if "dataset" in given and given["dataset"] in DATASETS:
-        said.insert(0, DATASETS[given.pop("dataset")].label)
-    return ", ".join([*([" ".join(said)] if said else []), *(f"{n.replace('_', ' ')} {v}" for n, v in given.items())])
+    data = DATASETS[given["dataset"] if given.get("dataset") in DATASETS else Spec.dataset]
+    words = [data.label] if given.get("dataset") in DATASETS else []
+    try:
+        words += [o.text(o.check(given.pop(o.name))) for o in data.options if o.on_pages and o.name in given]
+    except InputError:
+        return text
+    rest = {name: value for name, value in given.items() if name != "dataset" or value not in DATASETS}
+    rest = [value if name == "model" else f"{name.replace('_', ' ')} {value}" for name, value in rest.items()]
+    return ", ".join([*([" ".join(words)] if words else []), *rest])
 
 
 def suggested_rows(base: Spec, images: int = 5) -> list[str]:
     """The next images, and the same image of every other data set with a trained model of this kind and size."""
     near = [row_text(base.replace(image=base.image + i), base) for i in range(images)]
-    trained = sorted((r for r in pipeline.models.records() if r["file"] and r["size"] == base.size and
-                      r["model"] == base.model), key=lambda r: (r["scenario"], r["background"], r["snr"]))
-    others = [row_text(base.replace(**{n: r[n] for n in pipeline.models.catalogue.ADDRESS}), base) for r in trained]
-    return list(dict.fromkeys([*near, *others]))
+    trained = sorted(_alike(base), key=lambda s: (s.scenario, s.background, s.snr))
+    return list(dict.fromkeys([*near, *(row_text(spec, base) for spec in trained)]))
 
 
 def scenarios(base: Spec) -> list[str]:
     """One row for each scenario and background with a trained model, at its lowest trained SNR."""
     found: dict[tuple, str] = {}
-    for r in sorted(pipeline.models.records(), key=lambda r: r["snr"]):
-        if r["file"] and r["size"] == base.size and r["model"] == base.model:
-            spec = base.replace(**{n: r[n] for n in pipeline.models.catalogue.ADDRESS})
-            found.setdefault((r["scenario"], r["background"]), row_text(spec, base))
-    return [found[place] for place in sorted(found)]
+    for spec in sorted(_alike(base), key=lambda s: s.snr):
+        found.setdefault((spec.scenario, spec.background), row_text(spec, base))
+    return [found[names] for names in sorted(found)]
+
+
+def _alike(base: Spec) -> list[Spec]:
+    """``base`` on every data set of its size on which its kind of model is trained."""
+    apart = {name: getattr(base, name) for name in Spec.names("method", "view")}
+    return [r.spec.replace(**apart) for r in model_library.model_records()
+            if r.available and r.spec.size == base.size and r.spec.model == base.model]
 
 
 def read_column(text: str, options: Mapping[str, Mapping[str, Any]]) -> Column:

@@ -128,6 +128,11 @@ class Screen:
             assert time.monotonic() < until, f"{self.scores()} instead of {expected}"
             self.page.wait_for_timeout(50)
 
+    def wait_for_texts(self, texts: list[str]) -> None:
+        """Waits until all of these stand on the page."""
+        self.page.wait_for_function("""texts => texts.every(text =>
+            document.querySelector('[data-testid=stMain]').innerText.includes(text))""", arg=texts, timeout=WAIT)
+
     def wait_for_map(self, name: str, expected) -> None:
         """Waits until a panel shows these values ``(h,w)``, with the largest in full colour on a light page."""
         signed, limit = METHODS[name].signed, np.abs(expected).max()

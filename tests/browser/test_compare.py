@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core import METRICS, Spec, explain, pipeline, score
+from core import METRICS, Spec, explain, model_library, score
 from core.pipeline import DEFAULT_METHODS
 
 SMALL = "?size=8&snr=0.15"
@@ -73,7 +73,7 @@ def test_changing_the_scenario_leads_to_a_model_or_the_offer_to_train_one(compar
     for scenario in ("LIN", "RIGID"):
         screen.choose("scenario", scenario)
         screen.wait_for_query(scenario=scenario)
-        ready = [r["snr"] for r in pipeline.known_models(PLAIN.replace(scenario=scenario))
+        ready = [r["snr"] for r in model_library.known_models(PLAIN.replace(scenario=scenario))
                  if r["model"] == "MLP" and r["file"]]
         if ready:
             screen.ready()

@@ -3,6 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
+from core import Spec
+from core import regions as core_regions
+
 SMALL = "?size=8&snr=0.15"  # the shipped 8x8 model
 
 DRAWN = """count => document.querySelectorAll('.js-plotly-plot, .al-map').length === count + 1  // and the empty one
@@ -61,3 +64,35 @@ def test_every_chart_has_a_text_alternative(regions):
                 (chart.closest('[aria-label]') ?? chart.querySelector('[aria-label]'))?.getAttribute('aria-label')),
             ...[...document.querySelectorAll('.al-map img')].map(image => image.alt)].map(label => label ?? '')""")
         assert len(labels) == charts and all(len(label) > 10 for label in labels), labels
+
+
+def numbers(image):
+    """What each view says of an image, computed here, where nobody else asks."""
+    spec = Spec(size=8, snr=0.15, image=image)
+    half = core_regions.half_width(spec, core_regions.decision(spec.replace(method="openapi")).found, 1.0)
+    plane = core_regions.region_map(spec, half)
+    line = core_regions.line(spec, core_regions.nearest(spec))
+    other = core_regions.partner(spec, core_regions.PARTNERS[0])
+    inside = core_regions.agreements(spec, core_regions.PARTNERS[0])
+    return {
+        "Map of regions": [f"{plane.count:,} regions among {plane.region.size:,} points, lowest cosine "
+                           f"{plane.cosine.min():.2f}"],
+        "Along a line": [f"{len(line.borders)} of {len(line.t) - 1} steps cross a border"],
+        "Same region": [f"{other.distance:.3g} away", f"lies after {100 * other.border:.2g} %",
+                        *(f"Cosine {a.cosine:.6f}" for a in inside if a.here is not None)]}
+
+
+def test_two_readers_of_one_model_each_see_the_numbers_of_their_own_image(regions):
+    images = (4, 5)
+    readers = [regions(f"{SMALL}&zoom=10&region_view=map of regions&image={image}", charts=1,
+                       viewport={"width": 1280, "height": 900 + image}) for image in images]
+    expected = {image: numbers(image) for image in images}
+    for shown in (("Along a line", "Same region"), ("Same region", "Map of regions"), ("Map of regions",) * 2):
+        for reader, view in zip(readers, shown):
+            reader.choose("region_view", view)  # nobody waits for the other
+        for reader, view, image in zip(readers, shown, images):
+            reader.wait_for_texts(expected[image][view])
+    for reader in readers:
+        reader.enter("image", "6")  # both the same, which nobody has asked about yet
+    for reader in readers:
+        reader.wait_for_texts(numbers(6)["Map of regions"])

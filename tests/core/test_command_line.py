@@ -3,10 +3,11 @@ import json
 import numpy as np
 import pytest
 
-from core import DATASETS, METHODS, METRICS, MODELS, Spec, explain, models, pipeline, score
+from core import DATASETS, METHODS, METRICS, MODELS, Spec, explain, model_library, pipeline, score
 from core.__main__ import main, parser
 from core.commands.common import read_spec
 from core.models import training
+from core.registry import canonical
 
 SMALL = ["--dataset", "xai-tris", "--scenario", "XOR", "--background", "CORR", "--snr", "0.15", "--size", "8",
          "--model", "MLP", "--seed", "0"]
@@ -41,7 +42,7 @@ def test_list_tells_all_there_is(run):
         for entry, known in zip(content[family], registry.values()):
             assert entry["options"].keys() == {o.name for o in known.options}
             assert all(entry["options"][o.name]["default"] == o.default for o in known.options)
-    assert content["trained"] == models.records()
+    assert content["trained"] == [record.to_dict() for record in model_library.model_records()]
 
 
 def test_list_for_people_names_everything(run):
@@ -57,7 +58,7 @@ def test_score_prints_means_images_and_spec_and_nothing_else(run, spec):
     assert set(content) == {*METRICS, "images", "spec"}
     assert [row["image"] for row in content["images"]] == [0, 1, 2, 3] and "4" in err
     asked = spec.replace(method="patternlocal", options={"surrogate": "gradient"})
-    assert Spec.from_dict(content["spec"]) == pipeline.check(asked)
+    assert Spec.from_dict(content["spec"]) == canonical(asked)
     for name in METRICS:
         assert set(content[name]) == {"mean", "std", "n", "undefined"}
         assert content[name]["n"] == 4 and content[name]["undefined"] == 0
@@ -100,14 +101,14 @@ def test_when_no_image_is_correct_it_says_so(run, monkeypatch):
 
 
 def test_left_out_flags_take_the_specs_defaults():
-    assert read_spec(parser().parse_args(["explain"])) == pipeline.check(Spec())
+    assert read_spec(parser().parse_args(["explain"])) == canonical(Spec())
 
 
 @pytest.mark.parametrize("flags, text", [
     (["--method", "patternlokal"], "Did you mean patternlocal"), (["--model", "RNN"], "MLP"),
     (["--dataset", "cifar"], "xai-tris"), (["--scenario", "FOO"], "XOR"),
-    (["--snr", "abc"], "snr must be a number"),
-    (["--snr", "nan"], "snr"), (["--snr", "2"], "snr"), (["--seed", "1.5"], "seed must be a number"),
+    (["--snr", "abc"], "snr must be a finite number"),
+    (["--snr", "nan"], "snr"), (["--snr", "2"], "snr"), (["--seed", "1.5"], "seed must be a whole number"),
     (["--seed", "-1"], "seed"), pytest.param(["--seed", "9" * 400], "seed", id="--seed beyond float"),
     (["--size", "9"], "size"),
     (["--samples", "401"], "samples"), (["--option", "share"], "NAME=VALUE"), (["--option", "shar=1"], "share"),
@@ -176,8 +177,8 @@ def test_train_prints_its_record_and_tells_progress_beside_it(run, empty_cache, 
     status, out, err = run("train", *flags, "--json")
     record = strict(out)
     assert status == 0 and record["origin"] == "trained here" and "validation accuracy" in err
-    assert record["accuracy"] == models.find(Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400,
-                                                  model="LLR"))["accuracy"]
+    assert record["accuracy"] == model_library.model_record(Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400,
+                                                                 model="LLR")).accuracy
 
 
 def test_the_command_line_runs_as_a_program(python):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from core import DATASETS, InputError, Spec, explain, models, pipeline, score, store
+from core import DATASETS, InputError, Spec, explain, model_library, models, pipeline, score, store
 from core.datasets import fashion_mnist, mnist
 from core.datasets.digits import read_idx, with_training_images
-from core.metrics.regions import cosine
 from core.models import tree, white_box
-from core.registry import models_for, settled, usual_model
+from core.regions.measures import cosine
+from core.registry import canonical, models_for, usual_model
 
 DATA = {"fashion-mnist": (fashion_mnist, 9000, 10_000), "mnist": (mnist, 8000, 1000)}
 TREE = Spec(dataset="mnist", model="LMT", method="gradient")
@@ -75,12 +75,12 @@ def test_what_was_shipped_is_what_is_read():
 
 
 def test_what_a_data_set_does_not_have_is_blank_and_does_not_matter():
-    spec = settled(TREE.replace(scenario="LIN", snr=0.3, size=8, data_seed=4))
-    assert spec == settled(TREE) and (spec.scenario, spec.snr, spec.size, spec.samples) == ("", 0.0, 0, 0)
-    assert settled(Spec()) == Spec()
-    assert pipeline.check(TREE) == pipeline.check(TREE.replace(size=8))
-    assert Spec.from_dict(pipeline.check(TREE).to_dict()) == pipeline.check(TREE)
-    assert models.name_of(TREE) == "mnist" and models.name_of(Spec()) == "xai-tris XOR CORR 0.05 64x64"
+    spec = canonical(TREE.replace(scenario="LIN", snr=0.3, size=8, data_seed=4))
+    assert spec == canonical(TREE) and (spec.scenario, spec.snr, spec.size, spec.samples) == ("", 0.0, 0, 0)
+    assert canonical(Spec()).model_key() == Spec().model_key()
+    assert canonical(TREE) == canonical(TREE.replace(size=8))
+    assert Spec.from_dict(canonical(TREE).to_dict()) == canonical(TREE)
+    assert model_library.data_name(TREE) == "mnist" and model_library.data_name(Spec()) == "xai-tris XOR CORR SNR 0.05 64x64"
 
 
 def test_a_model_for_other_data_is_refused_with_those_that_fit():
@@ -152,7 +152,7 @@ def test_openapi_finds_the_weights_of_models_with_ten_classes(spec):
     from core import regions
 
     for image in range(5):
-        d = regions.decision(settled(spec).replace(image=image))
+        d = regions.decision(canonical(spec).replace(image=image))
         assert d.found.exact and d.error < 1e-8, d.found.reason
         assert d.found.pairs.shape == (9, 784)
 
@@ -160,11 +160,11 @@ def test_openapi_finds_the_weights_of_models_with_ten_classes(spec):
 def test_images_of_one_leaf_have_one_answer_and_networks_have_no_such_images():
     from core import NotApplicable, regions
 
-    other = regions.partner(settled(TREE), regions.PARTNERS[2])
-    found = {a.method: a for a in regions.agreements(settled(TREE), regions.PARTNERS[2],
+    other = regions.partner(canonical(TREE), regions.PARTNERS[2])
+    found = {a.method: a for a in regions.agreements(canonical(TREE), regions.PARTNERS[2],
                                                      ("openapi", "gradient_x_input"))}
     assert other.same and other.number is not None and other.number != TREE.image
     assert cosine(found["openapi"].here, found["openapi"].there) == pytest.approx(1, abs=1e-9)
     assert found["gradient_x_input"].cosine < 0.99
     with pytest.raises(NotApplicable, match="1,000 test images"):
-        regions.partner(settled(NETWORK), regions.PARTNERS[2])
+        regions.partner(canonical(NETWORK), regions.PARTNERS[2])

@@ -12,7 +12,7 @@ from PIL import Image
 from core import InputError
 from core.figures.heatmap import heatmap, percents
 from core.figures.style import DARK, LIGHT, SCALES, limits, outline, shown
-from core.figures.tiny import rgb
+from core.figures.thumbnails import rgb
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 RANGES = [(-1, 3), (0, 5), (-4, -1)]

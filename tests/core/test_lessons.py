@@ -6,14 +6,27 @@ import numpy as np
 import pytest
 import torch
 
-from core import DATASETS, METHODS, METRICS, MODELS, InputError, NotApplicable, Spec, cache, lessons, pipeline
+from core import (
+    DATASETS,
+    METHODS,
+    METRICS,
+    MODELS,
+    InputError,
+    NotApplicable,
+    Spec,
+    cache,
+    lessons,
+    model_library,
+    pipeline,
+)
 from core.__main__ import main
 from core.datasets import tetromino, toy
-from core.lessons import nonlinear, pictures
+from core.lessons.images import THRESHOLDS, curve, zones
+from core.lessons.xor import LIME, lime, patterns, sampled_curve, shapley
 from core.methods.context import Context, Training
 from core.methods.pattern import local_patterns
 from core.models.model import Model, freeze
-from core.registry import Option
+from core.registry import Option, canonical
 from core.types import Dataset, Split
 
 SHARES = {0.1: 0.386, 0.5: 0.318, 1: 0.223, 2: 0.112, 5: 0.026}  # mathematics: |a3| share by kernel width
@@ -70,11 +83,11 @@ class _Classifier(torch.nn.Module):
 
 @pytest.mark.parametrize("method, fast", [
     ("gradient", lambda x, tau: toy.xor_direction(x) * toy.xor_slope(x, tau)[:, None]),
-    ("lime", nonlinear.lime), ("kernelshap", nonlinear.shapley)])
+    ("lime", lime), ("kernelshap", shapley)])
 @pytest.mark.parametrize("tau", [0.5, 2.0])
 def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau):
     x = toy.xor_suppressor(400, 1.0, np.random.default_rng(3))[0].astype(np.float32).astype(np.float64)
-    options = nonlinear.LIME if method == "lime" else {}
+    options = LIME if method == "lime" else {}
     for point, expected in list(zip(x, fast(x, tau)))[:8]:
         context = Context(Model("toy", freeze(_Classifier(tau)), 1.0), point[None, :], 1, "margin",
                           Training(x[:, None, :].astype(np.float32), np.zeros(len(x))))
@@ -86,7 +99,7 @@ def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau
 def test_patterns_from_moments_point_where_the_general_ones_do(bandwidth):
     x = toy.xor_suppressor(2000, 1.0, np.random.default_rng(4))[0]
     w = toy.xor_direction(x[:150])
-    moments = nonlinear.patterns(x, w, x[:150], bandwidth)[0]
+    moments = patterns(x, w, x[:150], bandwidth)[0]
     general = local_patterns(w, x, x[:150], bandwidth=bandwidth)
     np.testing.assert_allclose(moments / np.abs(moments).sum(1, keepdims=True),
                                general / np.abs(general).sum(1, keepdims=True), atol=1e-7)
@@ -116,7 +129,7 @@ def test_the_curve_runs_from_the_gradient_to_nothing():
 
 
 def test_the_sampled_shares_agree_with_the_closed_form_where_neighbourhoods_are_full():
-    sampled = nonlinear.sampled_curve(1.0, samples=10_000, centers=1500)
+    sampled = sampled_curve(1.0, samples=10_000, centers=1500)
     for b, share in zip(lessons.SAMPLED, sampled):
         if b >= 0.5:
             assert share == pytest.approx(toy.xor_share(1.0, b), abs=0.01)
@@ -160,11 +173,11 @@ def test_zones_share_out_the_whole_map():
     mask = rng.random((8, 8)) < 0.2
     related, values = np.where(mask, 1.0, rng.random((8, 8))), rng.standard_normal((8, 8))
     for t in (0.0, 0.5, 0.99):
-        shares = pictures.zones(values, mask, related, t)
+        shares = zones(values, mask, related, t)
         assert shares.sum() == pytest.approx(1, abs=1e-12)
-        at = np.searchsorted(pictures.THRESHOLDS, t)
-        assert shares[1] == pytest.approx(pictures.curve(values, mask, related)[at])
-    np.testing.assert_array_equal(np.isnan(pictures.zones(np.zeros((8, 8)), mask, related, 0.5)), True)
+        at = np.searchsorted(THRESHOLDS, t)
+        assert shares[1] == pytest.approx(curve(values, mask, related)[at])
+    np.testing.assert_array_equal(np.isnan(zones(np.zeros((8, 8)), mask, related, 0.5)), True)
 
 
 def test_the_idea_s_arrows_are_its_maps_and_the_surrogate_s_line_is_where_it_changes_sign():
@@ -263,6 +276,6 @@ def test_teach_prints_the_numbers_of_its_steps(capsys):
 @pytest.mark.parametrize("step", lessons.STEPS)
 def test_every_step_leads_to_a_comparison_that_exists(step):
     spec, methods = lessons.comparison(step, lessons.check(bandwidth="inf"))
-    assert pipeline.has_model(spec)
+    assert model_library.has_model(spec)
     for method, options in methods.items():
-        pipeline.check(spec.replace(method=method, options=options))
+        canonical(spec.replace(method=method, options=options))

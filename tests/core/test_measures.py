@@ -1,20 +1,13 @@
-"""The OpenAPI paper's measures against closed forms, and its experiments as one command."""
-
-import csv
-import json
+"""The OpenAPI paper's measures and its deletion curves against closed forms."""
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from core import InputError, Spec, pipeline, regions, reproduce
-from core.__main__ import main
-from core.metrics.ablation import ablation
-from core.metrics.regions import cosine, l1_distance, region_difference, relative_l1, weight_difference
 from core.models import white_box
-
-TREE = pipeline.check(Spec(dataset="mnist", model="LMT", method="gradient"))
+from core.regions.deletion import ablation
+from core.regions.measures import cosine, l1_distance, region_difference, relative_l1, weight_difference
 
 
 def test_a_region_differs_as_soon_as_one_switch_does():
@@ -77,34 +70,3 @@ def test_the_exact_weights_bring_a_linear_model_down_soonest():
               for _ in range(50)]
     assert all((best <= other + 1e-12).all() and best[-1] == pytest.approx(other[-1]) for other in others)
     assert any((best + 0.05 < other).any() for other in others)
-
-
-def test_one_image_is_measured_completely():
-    found = reproduce.measure(TREE.replace(image=1))
-    rows = found["exactness"]
-    assert [r["method"] for r in rows].count("OpenAPI") == 1 and len(rows) == 1 + 4 * len(regions.DISTANCES)
-    exact = rows[0]
-    assert exact["relative_l1"] < 1e-9 and exact["rd"] == 0 and exact["wd"] == 0
-    assert all(r["relative_l1"] > exact["relative_l1"] - 1e-9 for r in rows)
-    assert any(r["relative_l1"] > 0.1 and r["rd"] == 1 and r["wd"] > 0 for r in rows), "h = 0.01 leaves the leaf"
-    for partner in found["same_region"]:
-        assert partner["rd"] == 0 and partner["wd"] == 0 and partner["cs"] == pytest.approx(1, abs=1e-9)
-
-
-def test_the_experiments_are_one_command(tmp_path, capsys):
-    assert main(["reproduce", "openapi", "--images", "1", "--workers", "1", "--to", str(tmp_path), "--json"]) == 0
-    content = json.loads(capsys.readouterr().out)
-    assert content["images"] == 1 and {r["model"] for r in content["accuracy"]} == {"PLNN", "LMT"}
-    assert json.loads((tmp_path / "openapi.json").read_text()) == content
-    with (tmp_path / "exactness.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == 4 * (1 + 4 * len(regions.DISTANCES))
-    with (tmp_path / "ablation.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == 4 * len(reproduce.EXPLAINERS) * 201
-    for number in range(2, 8):
-        figures = list(tmp_path.glob(f"figure-{number}-*.p*"))
-        assert {f.read_bytes()[:4] for f in figures} == {b"%PDF", b"\x89PNG"}
-
-
-def test_more_images_than_there_are_is_refused():
-    with pytest.raises(InputError, match="1 to 1000"):
-        reproduce.openapi(1001)

@@ -273,8 +273,8 @@ def dense(bias):
 
 def test_without_biases_three_methods_are_one_map_with_a_zero_baseline(make_context):
     """A ReLU network without biases is positively homogeneous: on the way from 0 to x its gradient is one."""
-    maps = {bias: [run(m, make_context(dense(bias))) for m in ("gradient_x_input", "integrated_gradients", "deeplift")]
-            for bias in (False, True)}
+    methods = ("gradient_x_input", "integrated_gradients", "deeplift")
+    maps = {bias: [run(method, make_context(dense(bias))) for method in methods] for bias in (False, True)}
     for other in (1, 2):
         np.testing.assert_allclose(maps[False][other], maps[False][0], rtol=1e-3, atol=1e-6)
         assert np.abs(maps[True][other] - maps[True][0]).max() > 0.01 * np.abs(maps[True][0]).max()

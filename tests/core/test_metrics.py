@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import METRICS, InputError, NotApplicable, Spec, pipeline, score
-from core.metrics import emd, emds, exact, ime, precision, room
+from core import METRICS, InputError, NotApplicable, Spec, memory, pipeline, score
+from core.metrics import emd, emds, ime, precision, transport_solver
 
 ALL = [pytest.param(m.function, id=m.name) for m in METRICS.values()]
 
@@ -86,7 +86,7 @@ def any_pairs(draw, edge=16):
           suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(any_pairs())
 def test_emd_by_candidate_arcs_equals_the_dense_solver(monkeypatch, pair):
-    monkeypatch.setattr(exact, "SMALL", 60)  # so that even these go coarse to fine
+    monkeypatch.setattr(transport_solver, "SMALL", 60)  # so that even these go coarse to fine
     assert emd(*pair) == pytest.approx(dense(*pair), rel=1e-9, abs=1e-14)
 
 
@@ -101,14 +101,14 @@ def test_emd_of_64x64_maps_equals_the_dense_solver(scenario, background, snr):
 
 
 def test_a_plan_carries_the_masses_and_its_potentials_prove_it(monkeypatch):
-    monkeypatch.setattr(exact, "SMALL", 60)
+    monkeypatch.setattr(transport_solver, "SMALL", 60)
     rng = np.random.default_rng(0)
     pixels = np.argwhere(np.ones((24, 24)))
     much, little = rng.random(400), rng.random(176)
-    found = exact.plan(pixels[:400], much / much.sum(), pixels[400:], little / little.sum())
+    found = transport_solver.plan(pixels[:400], much / much.sum(), pixels[400:], little / little.sum())
     assert np.allclose(np.bincount(found.source, found.flow), much / much.sum(), atol=1e-14)
     assert np.allclose(np.bincount(found.sink, found.flow), little / little.sum(), atol=1e-14)
-    cost = exact.distance(pixels[:400, None], pixels[None, 400:])
+    cost = transport_solver.distance(pixels[:400, None], pixels[None, 400:])
     assert (found.u[:, None] + found.v - cost).max() < 1e-12
     bound = found.u @ much / much.sum() + found.v @ little / little.sum()
     assert found.flow @ cost[found.source, found.sink] == pytest.approx(bound, rel=1e-11)
@@ -270,7 +270,7 @@ def test_score_of_an_empty_map_is_undefined_with_its_reason_each_time(attributio
 
 @pytest.mark.filterwarnings("ignore:numItermax")
 def test_an_unfinished_solve_is_never_a_number(attribution, monkeypatch, empty_cache):
-    monkeypatch.setattr(exact, "STEPS", 3)
+    monkeypatch.setattr(transport_solver, "STEPS", 3)
     with pytest.raises(NotApplicable, match="not converged"):
         emd(*random_pair(0))
     found = score(attribution)
@@ -290,10 +290,10 @@ def test_a_transport_that_would_not_fit_into_memory_is_refused_before_it_is_begu
     rng = np.random.default_rng(0)
     values, mask = rng.random((32, 32)), np.arange(1024).reshape(32, 32) < 300
     value = emd(values, mask)
-    monkeypatch.setattr(room, "LIMIT", exact.BYTES * 500)
+    monkeypatch.setattr(memory, "LIMIT", transport_solver.BYTES * 500)
     with pytest.raises(NotApplicable, match=r"1,024 pixels would take about 8 MB.*500 pixels"):
         emd(values, mask)
-    monkeypatch.setattr(room, "LIMIT", exact.BYTES * 1024)
+    monkeypatch.setattr(memory, "LIMIT", transport_solver.BYTES * 1024)
     assert emd(values, mask) == value
 
 

@@ -1,30 +1,29 @@
 import copy
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
-from core import DATASETS, MODELS, InputError, Spec, models, pipeline, store
+from core import DATASETS, MODELS, InputError, Spec, model_library, models, pipeline, store
 from core.datasets import xai_tris
-from core.models import catalogue, training
-from core.models.model import freeze
+from core.models import training, tree
+from core.models.model import Model, freeze
+from core.registry import canonical
+from core.types import ModelRecord
 
-RECORDS = json.loads((store.ASSETS / "manifest.json").read_text())["models"]
-SHIPPED = [r for r in RECORDS if r["file"]]
-LARGE = [r for r in SHIPPED if r["size"] == 64]
+MANIFEST = json.loads((store.ASSETS / "manifest.json").read_text())["models"]
+RECORDS = [ModelRecord.from_dict(values) for values in MANIFEST]
+SHIPPED = [r for r in RECORDS if r.available]
+LARGE = [r for r in SHIPPED if r.spec.size == 64]
 
 
 def name(record):
-    fields = ("dataset", "scenario", "background", "snr", "size", "model")
-    return " ".join(str(record[field]) for field in fields if record[field])
-
-
-def spec_of(record):
-    return Spec(**{field: record[field] for field in catalogue.ADDRESS})
+    return f"{model_library.data_name(record.spec)} {record.spec.model}"
 
 
 def few(scenario="LIN", background="WHITE", snr=0.4, samples=400):
@@ -175,39 +174,103 @@ def test_progress_is_told_and_may_stop_the_training(short):
 
 @pytest.mark.parametrize("record", RECORDS, ids=name)
 def test_a_record_is_whole_and_its_file_is_the_one_trained(record):
-    assert {*catalogue.ADDRESS, "accuracy", "training", "versions", "origin", "licence", "command"} <= set(record)
-    assert record["origin"] == "shipped" and "python -m core train" in record["command"]
-    if record["file"]:
-        path = store.ASSETS / "models" / record["file"]
-        assert store.sha256(path) == record["sha256"] and path.stat().st_size == record["bytes"]
+    assert {"training", "versions", "validation"} <= set(record.facts) and record.licence
+    assert record.origin == "shipped" and "python -m core train" in record.command
+    assert ModelRecord.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+    if record.available:
+        path = store.ASSETS / "models" / record.file
+        assert store.sha256(path) == record.sha256 and path.stat().st_size == record.bytes
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=name)
 def test_a_model_is_shipped_just_where_it_generalises(record):
     """Or where there are no scores whose meaning could depend on it."""
-    assert bool(record["file"]) == (record["accuracy"] > 0.9 or not DATASETS[record["dataset"]].truth)
+    assert record.available == (record.accuracy > 0.9 or not DATASETS[record.spec.dataset].has_ground_truth)
 
 
 def test_every_shipped_file_has_its_record_and_all_are_small():
     files = {p.name: p.stat().st_size for p in (store.ASSETS / "models").iterdir()}
-    assert sorted(files) == sorted(r["file"] for r in SHIPPED)
+    assert sorted(files) == sorted(r.file for r in SHIPPED)
     assert sum(files.values()) < 45_000_000
 
 
-@pytest.mark.parametrize("record", [r for r in SHIPPED if r["size"] == 8] + LARGE[:1], ids=name)
+@pytest.mark.parametrize("record", [r for r in SHIPPED if r.spec.size == 8] + LARGE[:1], ids=name)
 def test_the_stated_accuracy_is_reached_again(record):
-    spec = spec_of(record)
-    test = pipeline.dataset(spec).test
-    right = models.load(spec).predict_proba(test.x).argmax(1) == test.y
-    assert right.mean() == pytest.approx(record["accuracy"], abs=1 / len(test))
+    test = pipeline.dataset(record.spec).test
+    right = models.load(record.spec).predict_proba(test.x).argmax(1) == test.y
+    assert right.mean() == pytest.approx(record.accuracy, abs=1 / len(test))
 
 
 @pytest.mark.parametrize("record", SHIPPED, ids=name)
 def test_a_shipped_model_loads_frozen(record):
-    model = models.load(spec_of(record))
-    assert model.accuracy == record["accuracy"] and model.digest == record["sha256"]
+    model = models.load(record.spec)
+    assert model.accuracy == record.accuracy and model.digest == record.sha256
     assert not model.module.training and not any(p.requires_grad for p in model.module.parameters())
     assert {p.dtype for p in model.module.parameters()} == {torch.float32}
+
+
+# Trees in files -------------------------------------------------------------------------------------
+
+
+def full_tree(depth, size, rng):
+    """Nodes of a full binary tree, whose leaves share one regression here: its splits are what is asked about."""
+    inner, leaves = 2**depth - 1, 2**depth
+    node = torch.arange(inner + leaves)
+    leaf = node >= inner
+    pixel = torch.from_numpy(rng.integers(0, size * size, inner + leaves))
+    pixel[:inner][rng.random(inner) < 0.3] = size * size - 1
+    module = tree.LogisticModelTree(size)
+    module.load_state_dict({
+        "left": torch.where(leaf, node - inner, 2 * node + 1), "right": 2 * node + 2,
+        "pixel": torch.where(leaf, -1, pixel), "threshold": torch.from_numpy(rng.standard_normal(len(node))).float(),
+        "weight": torch.zeros(1, tree.CLASSES, size * size), "bias": torch.zeros(1, tree.CLASSES)})
+    return freeze(module)
+
+
+def test_a_large_tree_on_large_images_splits_alike_when_it_comes_back_from_its_file(empty_cache):
+    """Nodes, leaves and pixels above 2,048, which half precision cannot tell apart."""
+    rng, spec = np.random.default_rng(0), Spec(dataset="mnist", model="LMT", model_seed=7)
+    module = full_tree(12, 64, rng)
+    models.keep(Model("LMT", module, 1.0), canonical(spec).model_key())
+    again = models.load(spec).module
+    assert int(again.pixel.max()) == 4095 and int(again.left.max()) > 4096
+    for name, buffer in module.named_buffers():
+        found = dict(again.named_buffers())[name]
+        assert torch.equal(found, buffer) and found.dtype == buffer.dtype, name
+    x = torch.from_numpy(rng.standard_normal((500, 64, 64), dtype=np.float32))
+    assert torch.equal(again.regions(x), module.regions(x)) and len(module.regions(x).unique()) > 100
+    assert torch.equal(models.load(spec).double.regions(x.double()), module.regions(x))
+
+
+def test_a_threshold_between_two_neighbouring_values_keeps_them_apart():
+    low = np.float32([0.1, 0.7, 1e-3, -0.3, 4095.5])
+    high = np.nextafter(low, np.float32(np.inf))
+    middle = (low.astype(np.float64) + high) / 2
+    kept = tree._rounded_down(middle)
+    assert kept.dtype == np.float32 and (low <= kept).all() and (high > kept).all()
+    assert np.array_equal(tree._rounded_down(low.astype(np.float64)), low)
+
+
+@pytest.mark.parametrize("record", [r for r in SHIPPED if r.spec.model == "LMT"], ids=name)
+def test_a_shipped_tree_has_the_numbers_that_its_file_holds(record):
+    raw, module = load_file(store.ASSETS / "models" / record.file), models.load(record.spec).module
+    for part, buffer in module.named_buffers():
+        assert torch.equal(buffer.double(), raw[part].double()), part
+        assert buffer.dtype == (torch.float32 if part == "threshold" else torch.int32)
+
+
+def test_rounding_a_model_leaves_the_given_one_as_it_was():
+    module = freeze(MODELS["MLP"].function(8))
+    before = flat(module).clone()
+    rounded = models.rounded(Model("MLP", module, 1.0), few().test)
+    assert torch.equal(flat(module), before) and not torch.equal(flat(rounded.module), before)
+    assert torch.equal(flat(rounded.module), before.half().float()) and rounded.module is not module
+
+
+def test_many_threads_get_one_and_the_same_double(spec):
+    model = models.load(spec)
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(m) for m in pool.map(lambda _: model.double, range(32))}) == 1
 
 
 # Training through the pipeline ----------------------------------------------------------------------
@@ -216,24 +279,24 @@ HERE = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, mo
 
 
 def test_a_model_trained_here_is_kept_found_and_used(empty_cache, short):
-    assert not pipeline.has_model(HERE)
-    record = pipeline.train(HERE)
-    assert pipeline.has_model(HERE) and models.find(HERE) == record and record["origin"] == "trained here"
+    assert not model_library.has_model(HERE)
+    record = model_library.train(HERE)
+    assert model_library.has_model(HERE) and model_library.model_record(HERE) == record and record.origin == "trained here"
     model, test = pipeline.model(HERE), pipeline.dataset(HERE).test
-    assert model.accuracy == record["accuracy"] == (model.predict_proba(test.x).argmax(1) == test.y).mean()
+    assert model.accuracy == record.accuracy == (model.predict_proba(test.x).argmax(1) == test.y).mean()
     assert pipeline.explain(HERE).values.shape == (8, 8)
-    assert not pipeline.has_model(HERE.replace(model_seed=1))
-    assert not any(r["origin"] == "trained here" for r in RECORDS)
+    assert not model_library.has_model(HERE.replace(model_seed=1))
+    assert not any(r.origin == "trained here" for r in RECORDS)
 
 
 def test_a_damaged_model_file_is_refused_by_name_and_a_damaged_record_left_out(empty_cache, short):
-    record = pipeline.train(HERE.replace(model_seed=2))
-    file = empty_cache / "models" / record["file"]
+    record = model_library.train(HERE.replace(model_seed=2))
+    file = empty_cache / "models" / record.file
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(InputError, match=record["file"]):
+    with pytest.raises(InputError, match=record.file):
         models.load(HERE.replace(model_seed=2))
     next(file.parent.glob("*.json")).write_text("{")
-    assert models.find(HERE.replace(model_seed=2)) is None
+    assert model_library.model_record(HERE.replace(model_seed=2)) is None
     assert models.records() == RECORDS
 
 
@@ -241,18 +304,18 @@ def test_a_damaged_model_file_is_refused_by_name_and_a_damaged_record_left_out(e
 def test_a_foreign_record_is_left_out(empty_cache, content):
     (empty_cache / "models").mkdir(parents=True)
     (empty_cache / "models" / "foreign.json").write_text(content)
-    assert models.find(HERE) is None
-    assert pipeline.known_models(HERE) == []
+    assert model_library.model_record(HERE) is None
+    assert model_library.known_models(HERE) == []
 
 
 def test_a_file_of_another_network_is_refused_by_name(empty_cache, short):
     spec = HERE.replace(model_seed=3)
-    record = pipeline.train(spec)
-    file = empty_cache / "models" / record["file"]
+    record = model_library.train(spec)
+    file = empty_cache / "models" / record.file
     save_file({"1.weight": torch.zeros(3, 64)}, file)
-    changed = {**record, "sha256": store.sha256(file)}
+    changed = {**record.to_dict(), "sha256": store.sha256(file)}
     next(file.parent.glob("*.json")).write_text(json.dumps(changed))
-    with pytest.raises(InputError, match=record["file"]):
+    with pytest.raises(InputError, match=record.file):
         models.load(spec)
 
 
@@ -265,4 +328,4 @@ def test_without_a_model_the_error_is_the_command_that_trains_it():
     from core.commands.common import read_spec
 
     read = read_spec(parser().parse_args(command[3:]))
-    assert catalogue.address(read) == catalogue.address(spec)
+    assert read.model_key() == canonical(spec).model_key()

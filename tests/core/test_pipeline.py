@@ -1,11 +1,30 @@
+import dataclasses
+import functools
 import json
 import shutil
 
 import numpy as np
 import pytest
 
-from core import METHODS, METRICS, InputError, NotApplicable, Score, Spec, explain, pipeline, score, store
+from core import (
+    DATASETS,
+    METHODS,
+    METRICS,
+    MODELS,
+    InputError,
+    NotApplicable,
+    Score,
+    Spec,
+    explain,
+    keys,
+    model_library,
+    models,
+    pipeline,
+    score,
+    store,
+)
 from core.models import training
+from core.registry import canonical
 
 LIME = {"method": "lime", "options": {"samples": 50}}
 
@@ -67,6 +86,42 @@ def test_the_same_spec_gives_the_same_bytes_in_another_process(spec, python, tmp
     run = python("-c", code, json.dumps([s.to_dict() for s in wanted]))
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == here
+
+
+def test_with_another_number_of_threads_the_same_spec_gives_nearly_the_same_numbers(python, monkeypatch):
+    wanted = {"gradient": ({}, 1e-12), "lime": ({"samples": 200}, 1e-12), "kernelshap": ({"samples": 200}, 1e-12),
+              "patternlocal": ({"surrogate": "lime", "samples": 200}, 1e-4)}
+    code = ("import json, sys; from core import METHODS, Spec, pipeline\n"
+            "def values(m, o): return METHODS[m].function(pipeline.context(Spec()), "
+            "**METHODS[m].check(o)).ravel().tolist()\n"
+            "print(json.dumps({m: values(m, o) for m, o in json.loads(sys.argv[1]).items()}))")
+    found = []
+    for threads in ("1", "2"):
+        for library in ("OMP", "MKL", "OPENBLAS"):
+            monkeypatch.setenv(f"{library}_NUM_THREADS", threads)
+        run = python("-c", code, json.dumps({m: options for m, (options, _) in wanted.items()}))
+        assert run.returncode == 0, run.stderr
+        found.append(json.loads(run.stdout))
+    for method, (_, bound) in wanted.items():
+        one, two = (np.array(maps[method]) for maps in found)
+        np.testing.assert_allclose(one, two, rtol=0, atol=bound * np.abs(one).max(), err_msg=method)
+
+
+def test_images_do_not_share_their_random_numbers(spec):
+    maps = [explain(spec.replace(method="random", image=image)).values for image in (0, 1, 2)]
+    assert (maps[0] != maps[1]).all() and (maps[1] != maps[2]).all()
+    assert (maps[0] == np.random.default_rng(spec.seed).standard_normal((8, 8))).all()  # as image 0 always had
+
+
+def test_no_gradient_of_a_probability_is_lost():
+    """In float32 the sigmoid's slope is 0 at 7 of these images."""
+    spec = Spec(method="gradient", output="probability")
+    for image in range(30):
+        probability, margin = (explain(spec.replace(image=image, output=o)) for o in ("probability", "margin"))
+        assert not np.isnan(score(probability, ["ime"]).ime)
+        p, rest = np.sort(probability.probabilities)[::-1]
+        np.testing.assert_allclose(probability.values, p * rest * margin.values,
+                                   atol=1e-4 * np.abs(probability.values).max())
 
 
 def test_a_method_seed_changes_neither_data_nor_model(spec):
@@ -175,7 +230,7 @@ def test_a_summary_counts_what_is_undefined_and_averages_the_rest():
 def test_options_in_any_spelling_are_one_spec_and_one_result(spec, empty_cache):
     spellings = [{"samples": 50}, {"samples": "50"}, {"samples": 50.0}, {"samples": 50, "ridge": "0.01"},
                  {"ridge": 0.01, "samples": 50}]
-    checked = {pipeline.check(spec.replace(method="lime", options=o)) for o in spellings}
+    checked = {canonical(spec.replace(method="lime", options=o)) for o in spellings}
     assert len(checked) == 1
     for options in spellings:
         explain(spec.replace(method="lime", options=options))
@@ -184,14 +239,14 @@ def test_options_in_any_spelling_are_one_spec_and_one_result(spec, empty_cache):
 
 def test_a_checked_spec_survives_json(spec):
     for method in METHODS:
-        checked = pipeline.check(spec.replace(method=method))
-        assert pipeline.check(Spec.from_dict(json.loads(json.dumps(checked.to_dict())))) == checked
+        checked = canonical(spec.replace(method=method))
+        assert canonical(Spec.from_dict(json.loads(json.dumps(checked.to_dict())))) == checked
 
 
 def test_scores_of_two_readings_of_the_truth_are_kept_apart(monkeypatch):
     monkeypatch.setattr(training, "EPOCHS", 1)
     spec = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, model="LLR", method="input")
-    pipeline.train(spec)
+    model_library.train(spec)
     union, shown = (score(explain(spec.replace(truth=t))) for t in ("union", "shown"))
     assert set(union.values) == set(METRICS)
     assert union.ime < shown.ime and union.emd != shown.emd
@@ -207,3 +262,84 @@ def test_patternlocal_marks_the_shapes_better_than_chance(spec):
     ime = {m: np.mean([score(explain(spec.replace(method=m, image=i)), ["ime"]).ime for i in images])
            for m in ("patternlocal", "random")}
     assert ime["patternlocal"] < ime["random"] - 0.1
+
+
+# What a result's key depends on ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path, register):
+    """``written(registry, name, like)``: an entry like another, whose function stands in a file of its own."""
+    def write(registry, name, like):
+        file = tmp_path / f"{name}.py"
+        file.write_text(f"def make(function):\n    def {name}(*a, **k):\n        return function(*a, **k)\n"
+                        f"    return {name}\n")
+        module = {}
+        exec(compile(file.read_text(), str(file), "exec"), module)
+        entry = registry[like]
+        about = {f.name: getattr(entry, f.name) for f in dataclasses.fields(entry)}
+        del about["name"], about["function"]
+        register(registry, name, module["make"](entry.function), **about)
+        return file
+    return write
+
+
+def key_of(spec):
+    """A result's key, as a program would make it that starts now."""
+    keys._code.cache_clear()
+    return keys.result_key(canonical(spec), pipeline.model(spec.replace(model="MLP")).digest, pipeline.dataset(spec))
+
+
+@pytest.mark.parametrize("field, registry, like", [("method", METHODS, "gradient"), ("model", MODELS, "MLP"),
+                                                   ("dataset", DATASETS, "xai-tris")])
+def test_a_registered_functions_own_file_is_part_of_the_key(spec, written, monkeypatch, field, registry, like):
+    file = written(registry, "mine", like)
+    mine = spec.replace(**{field: "mine"})
+    if field != "method":
+        monkeypatch.setattr(pipeline, "model", lambda _: models.load(spec))
+    if field == "dataset":
+        monkeypatch.setattr("core.registry.MODELS._entries", {**MODELS, "MLP": dataclasses.replace(
+            MODELS["MLP"], datasets=("xai-tris", "mine"))})
+    first = key_of(mine)
+    assert first == key_of(mine)
+    file.write_text(file.read_text() + "# changed")
+    assert key_of(mine) != first
+    keys._code.cache_clear()
+
+
+def test_a_metrics_own_file_is_part_of_a_scores_key(spec, written):
+    file, found = written(METRICS, "mine", "ime"), explain(spec)
+    first = keys.score_key(found, "mine")
+    file.write_text(file.read_text() + "# changed")
+    keys._code.cache_clear()
+    assert keys.score_key(found, "mine") != first
+
+
+def test_a_function_without_a_file_is_no_trouble():
+    assert keys._home(len) == () and keys._home(functools.partial(len)) == ()
+    assert keys._home(pipeline.explain) == (pipeline.__file__,)
+
+
+@pytest.mark.parametrize("library", ["scikit-learn", "numpy", "torch"])
+def test_another_version_of_a_library_is_another_key(spec, monkeypatch, library):
+    first, version = key_of(spec), keys.version
+    monkeypatch.setattr(keys, "version", lambda name: "0" if name == library else version(name))
+    assert key_of(spec) != first
+    monkeypatch.undo()
+    assert key_of(spec) == first
+
+
+def test_another_data_file_is_another_key():
+    spec = canonical(Spec(dataset="mnist", model="PLNN", method="gradient"))
+    data, network = pipeline.dataset(spec), pipeline.model(spec)
+    other = dataclasses.replace(data, recipe={**data.recipe, "sha256": "0"})
+    assert keys.result_key(spec, network.digest, data) != keys.result_key(spec, network.digest, other)
+
+
+def test_a_map_may_be_written_by_who_asked_for_it(spec, empty_cache):
+    for _ in range(2):  # computed, then read
+        for method in ("gradient", "input", "openapi"):
+            found = explain(spec.replace(method=method))
+            before = found.values.copy()
+            found.values[:], found.image[:], found.probabilities[:] = 0, 0, 0
+            assert np.array_equal(explain(spec.replace(method=method)).values, before)

@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional
 
-from core import InputError, cache, pipeline, regions
+from core import InputError, NotApplicable, Spec, cache, pipeline, regions
 from core.models import white_box
 from core.regions import exact
 from core.registry import MODELS
+from tests.bench.threads import trial
 
 
 @pytest.fixture(scope="module", params=["MLP", "CNN", "LLR"])
@@ -34,7 +37,65 @@ def test_patterns_differ_across_a_border_and_not_inside(module, images):
     assert (rows[:6] == rows[6:]).all()
     if any(isinstance(m, torch.nn.ReLU) for m in module.modules()):
         assert len(np.unique(white_box.patterns(module, np.concatenate([images, -images])), axis=0)) > 1
-        assert not [h for m in module.modules() for h in m._forward_hooks], "hooks are taken away again"
+        assert not [h for m in module.modules() for h in m._forward_hooks], "all readers share the module"
+
+
+@pytest.mark.parametrize("network", [
+    Spec(snr=0.15, size=8), Spec(scenario="LIN", size=8, model="CNN"), Spec(dataset="mnist", model="LMT")],
+    ids=lambda s: s.model)
+def test_eight_readers_of_one_network_get_what_each_would_get_alone(network):
+    """To the bit; for longer and with larger networks: tests/bench/threads.py."""
+    asked, wrong = trial(pipeline.model(network), pipeline.dataset(network).test.x, seconds=0.8)
+    assert sum(asked.values()) > 30 and not +wrong
+
+
+class Foreign(nn.Module):
+    """A network whose hidden layer goes through any function, not a module."""
+
+    def __init__(self, bend):
+        super().__init__()
+        torch.manual_seed(4)
+        self.first, self.second, self.bend = nn.Linear(64, 5), nn.Linear(5, 2), bend
+
+    def forward(self, x):
+        return self.second(self.bend(self.first(x.flatten(1))))
+
+
+@pytest.mark.parametrize("bend", [functional.relu, torch.relu, lambda x: functional.leaky_relu(x, 0.1),
+                                  lambda x: functional.relu_(x.clone()), lambda x: nn.ReLU(inplace=True)(x)])
+def test_switches_are_seen_that_are_no_modules(images, bend):
+    module = Foreign(bend).double()
+    on = module.first(torch.from_numpy(images).flatten(1)) > 0
+    assert np.array_equal(white_box.patterns(module, images), np.packbits(on.numpy(), axis=1))
+    assert np.array_equal(white_box.inside(module, images, 1)[0], np.packbits(on.numpy(), axis=1))
+
+
+def test_pooling_is_read_with_its_stride_and_spacing(images):
+    pool = nn.MaxPool2d(3, stride=2, padding=1, dilation=2, ceil_mode=True)
+    module = nn.Sequential(nn.Unflatten(1, (1, 8)), pool, nn.Flatten(), nn.LazyLinear(2)).double()
+    module(torch.zeros(1, 8, 8).double())
+    _, at = functional.max_pool2d(torch.from_numpy(images)[:, None], 3, 2, 1, 2, True, return_indices=True)
+    bits = np.unpackbits(at.flatten(1).numpy().astype(">u2").view(np.uint8), axis=1)
+    assert np.array_equal(white_box.patterns(module, images), np.packbits(bits, axis=1))
+
+
+def test_known_layers_and_foreign_modules_are_read_alike(module, images):
+    """To the bit: one goes through the layers, the other watches PyTorch's operations."""
+    foreign = nn.Sequential(module)
+    for known, watched in zip(white_box.inside(module, images, 1), white_box.inside(foreign, images, 1)):
+        assert np.array_equal(known, watched)
+    assert np.array_equal(white_box.patterns(module, images), white_box.patterns(foreign, images))
+
+
+@pytest.mark.parametrize("bend", [torch.tanh, functional.gelu, functional.silu, functional.softplus, torch.sin,
+                                  functional.relu6, torch.abs, lambda x: x.clamp(min=0),
+                                  lambda x: functional.softmax(x, 1)])
+def test_a_model_that_bends_otherwise_is_not_called_one_region(images, bend):
+    module = Foreign(bend).double()
+    for ask in (lambda: white_box.patterns(module, images), lambda: white_box.inside(module, images, 1)):
+        with pytest.raises(NotApplicable, match="cannot be read from inside"):
+            ask()
+    assert np.isfinite(white_box.decision_weights(module, images, 1)[0]).all(), "a gradient it has all the same"
 
 
 def test_openapi_on_the_image_equals_the_white_box(spec):

@@ -5,7 +5,7 @@ import pytest
 
 from core import DATASETS, METHODS, METRICS, MODELS, InputError, Spec, pipeline
 from core.__main__ import main
-from core.registry import Option
+from core.registry import Option, canonical
 
 FAMILIES = {"method": METHODS, "metric": METRICS, "model": MODELS, "data set": DATASETS}
 ENTRIES = [pytest.param(entry, id=f"{kind} {entry.name}") for kind, family in FAMILIES.items()
@@ -102,7 +102,7 @@ def test_a_new_method_is_one_function_with_a_decorator(register, spec, capsys):
 
     register(METHODS, "test-twice", twice, options=(Option("factor", "How much.", low=0.0, high=4.0),))
     new = spec.replace(method="test-twice")
-    assert dict(pipeline.check(new).options) == {"factor": 2.0}
+    assert dict(canonical(new).options) == {"factor": 2.0}
     found = pipeline.explain(new)
     assert (found.values == 2 * found.image).all()
     assert main(["list", "--json"]) == 0
@@ -116,4 +116,4 @@ def test_entries_cannot_be_changed():
 
 
 def test_the_default_spec_is_sound():
-    assert pipeline.check(Spec()).method in METHODS
+    assert canonical(Spec()).method in METHODS

@@ -4,7 +4,9 @@ import io
 import json
 import os
 import pickle
+import random
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -187,3 +189,62 @@ def test_a_changed_asset_is_refused_by_name(tmp_path):
     file.unlink()
     with pytest.raises(InputError, match="weights.bin"):
         store.checked(file, good)
+
+
+def test_saving_leaves_the_users_own_random_numbers_alone(tmp_path):
+    random.seed(1)
+    before = random.getstate()
+    for number in range(3):
+        store.save(tmp_path / f"{number}.bin", ARRAYS, FACTS)
+    assert random.getstate() == before
+
+
+def test_the_oldest_results_are_forgotten_and_what_is_no_result_is_left(tmp_path, monkeypatch):
+    """Another process's unfinished file is a folder, and was once taken for the oldest result."""
+    monkeypatch.setattr(store, "FILES", 8)
+    monkeypatch.setattr(store, "COUNTED", 1)
+    (tmp_path / ".new-unfinished").mkdir()
+    os.utime(tmp_path / ".new-unfinished", (1, 1))
+    for number in range(10):
+        store.save(tmp_path / f"{number}.bin", ARRAYS, FACTS)
+        os.utime(tmp_path / f"{number}.bin", (1000 + number, 1000 + number))
+    assert store.trouble() is None
+    assert sorted(os.listdir(tmp_path)) == [".new-unfinished", *(f"{number}.bin" for number in range(2, 10))]
+
+
+def test_a_result_that_another_process_has_just_removed_is_no_trouble(tmp_path):
+    assert store._oldest_first([tmp_path / "gone", tmp_path]) == [tmp_path / "gone", tmp_path]
+
+
+def test_the_trouble_can_be_asked_for_while_it_passes(tmp_path):
+    """It was looked at twice: once whether there is any, once for its text."""
+    end, faults = time.monotonic() + 0.3, []
+
+    def come_and_go():
+        while time.monotonic() < end:
+            with store.keeping("A result"):
+                raise OSError(errno.ENOSPC, "full")
+            with store.keeping("A result"):
+                pass
+
+    def ask():
+        try:
+            while time.monotonic() < end:
+                store.trouble()
+        except IndexError as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=one) for one in (come_and_go, ask, ask)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not faults
+
+
+def test_the_stamp_of_code_is_that_of_its_content_wherever_it_lies(tmp_path):
+    (tmp_path / "mine.py").write_text("a = 1")
+    first = store.sources("types.py", str(tmp_path / "mine.py"))
+    (tmp_path / "mine.py").write_text("a = 2")
+    assert first != store.sources("types.py", str(tmp_path / "mine.py"))
+    assert store.sources("methods", "types.py") == store.sources("types.py", "methods")

@@ -9,8 +9,8 @@ from torch import nn
 
 from core import METHODS, NotApplicable
 from core.methods.context import Context, Training
-from core.methods.simplify import simplification
-from core.methods.surrogate import fitted, weighted_lasso, weighted_ridge
+from core.methods.simplification import simplification
+from core.methods.surrogate import coalitions, fitted, weighted_lasso, weighted_ridge
 from core.models.model import Model
 from tests.core.helpers import NETWORKS, difference, linear, run
 
@@ -134,6 +134,22 @@ def test_kernelshap_adds_up_to_the_change_in_output(make_context, network, sampl
     context = make_context(network)
     found = run("kernelshap", context, samples=samples)
     assert found.sum() == pytest.approx(difference(context, "zero"), rel=1e-9)
+
+
+@pytest.mark.parametrize("samples", [40, 41])
+def test_kernelshap_with_few_samples_is_the_shortest_fit_with_its_sum(make_context, samples):
+    """Of a coalition and its complement, only the difference of the answers can be fitted."""
+    context = make_context("MLP")
+    found = run("kernelshap", context, samples=samples).ravel()
+    z, _ = coalitions(64, samples, context.rng)
+    total = difference(context, "zero")
+    f = context.outputs(z * context.image.ravel()) - context.outputs(np.zeros((1, 64)))
+    rows, share = z - z.mean(1, keepdims=True), z.mean(1) * total
+    pairs = np.stack([np.arange(20), np.arange(20) + (samples + 1) // 2])
+    odd = np.concatenate([np.diff((f - share)[pairs], axis=0)[0] / -2, (f - share)[20:21][:samples % 2]])
+    root = np.where(np.arange(len(odd)) < 20, 1.0, np.sqrt(0.5))  # one without its complement weighs half
+    expected = np.linalg.lstsq(root[:, None] * rows[:len(odd)], root * odd, rcond=1e-6)[0] + total / 64
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
 
 
 def test_kernelshap_finds_the_shapley_values_of_a_product():

@@ -27,7 +27,7 @@ def test_equal_values_make_one_spec_in_one_spelling(one, same):
 @pytest.mark.parametrize("field, value", [
     ("seed", -1), ("seed", 1.5), ("seed", ""), ("seed", "x"), ("seed", True), ("seed", None), ("seed", 10**30),
     pytest.param("seed", 10**400, id="seed-beyond float"), ("image", -1), ("samples", float("nan")),
-    ("size", float("inf")), ("snr", float("nan")), ("snr", "a"), ("snr", None),
+    ("size", float("inf")), ("snr", float("nan")), ("snr", "a"), ("snr", True),
     pytest.param("snr", 10**400, id="snr-beyond float"),
     ("split", "all"), ("output", "logit"), ("target", 1), ("truth", "none")])
 def test_a_bad_value_is_an_input_error_that_names_the_field(field, value):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
-from core import METHODS, METRICS, MODELS, Spec, explain, pipeline, score
+from core import METHODS, METRICS, MODELS, Spec, explain, model_library, pipeline, score
 from core.figures.heatmap import percents
 from core.figures.style import LIGHT, coloured
 from core.pipeline import DEFAULT_METHODS
@@ -249,7 +249,7 @@ def test_changing_the_scenario_moves_to_an_snr_with_a_ready_model(app):
     for scenario in ("LIN", "MULT", "RIGID", "XOR"):
         app.button_group(key="scenario").set_value(scenario).run()
         assert not app.exception
-        ready = sorted(r["snr"] for r in pipeline.known_models(PLAIN.replace(scenario=scenario))
+        ready = sorted(r["snr"] for r in model_library.known_models(PLAIN.replace(scenario=scenario))
                        if r["model"] == "MLP" and r["file"])
         if ready:
             assert app.select_slider(key="snr").value in ready and app.panels
@@ -260,7 +260,7 @@ def test_changing_the_scenario_moves_to_an_snr_with_a_ready_model(app):
 def test_snr_values_with_a_ready_model_are_offered(app):
     app.link(methods="gradient")
     offered = {float(text.split()[0]) for text in app.select_slider(key="snr").options}
-    assert offered >= {r["snr"] for r in pipeline.known_models(PLAIN) if r["model"] == "MLP" and r["file"]}
+    assert offered >= {r["snr"] for r in model_library.known_models(PLAIN) if r["model"] == "MLP" and r["file"]}
 
 
 def test_snr_survives_a_browser_that_is_one_picture_behind(app, monkeypatch):

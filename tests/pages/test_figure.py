@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core import METHODS, METRICS, Spec, explain, pipeline, score, studio
+from core import METHODS, METRICS, Spec, explain, model_library, pipeline, score, studio
 from core.figures.style import PALETTES, SCALES
 from core.types import SPEC_CHOICES
 from pages.components.compare import downloads
@@ -346,7 +346,7 @@ def test_through_snr_shows_every_trained_snr(app):
     app.link(methods="gradient,patternlocal", closer="through SNR", image=2)
     assert not app.exception
     table = app.dataframe[-1].value
-    ready = sorted({r["snr"] for r in pipeline.known_models(PLAIN) if r["model"] == "MLP" and r["file"]})
+    ready = sorted({r["snr"] for r in model_library.known_models(PLAIN) if r["model"] == "MLP" and r["file"]})
     assert list(dict.fromkeys(table["SNR"])) == [f"{v:g}" for v in ready]
     for _, row in table.iterrows():
         name = next(n for n, m in METHODS.items() if m.label == row["Method"])

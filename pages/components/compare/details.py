@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from core import pipeline
-from core.figures import screen, tiny
+from core.figures import screen, thumbnails
 from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS
 from core.types import NotApplicable, Spec, Steps
@@ -93,7 +93,7 @@ def _pattern_steps(spec: Spec, view: View) -> None:
 
 def _neighbours(steps: Steps, view: View) -> None:
     pictures = (
-        f"<figure><img src='{tiny.address(tiny.picture(image, view.theme.image, view.theme, signed=True))}' "
+        f"<figure><img src='{thumbnails.address(thumbnails.picture(image, view.theme.image, view.theme, signed=True))}' "
         f"alt='Training image {i}'>{1000 * steps.neighbours[i]:.2f} ‰</figure>"
         for image, i in zip(steps.images, steps.nearest))
     st.html(f"<div class='al-tiles'>{''.join(pictures)}</div>")

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core import lessons
-from core.figures import tiny
+from core.figures import thumbnails
 from core.figures.style import DARK, LIGHT, Theme
 from core.registry import Entry, Option
 from pages.components.shared import choices, fields, frame
@@ -101,9 +101,9 @@ def _option(option: Option) -> str:
 def _picture(picture: lessons.Picture, theme: Theme, label: str) -> str:
     colours = {"signed": theme.signed, "magnitude": theme.magnitude, "image": theme.image}[picture.kind]
     signed = picture.kind == "signed" or bool(picture.values.min() < 0)  # greys of digits begin at black
-    data = tiny.picture(np.asarray(picture.values, float), colours, theme, signed=signed, mask=picture.mask)
+    data = thumbnails.picture(np.asarray(picture.values, float), colours, theme, signed=signed, mask=picture.mask)
     alt = f"{label}: {picture.caption}"
-    return (f"<figure style='width:{EDGE}px'><img src='{tiny.address(data)}' alt='{escape(alt, quote=True)}' "
+    return (f"<figure style='width:{EDGE}px'><img src='{thumbnails.address(data)}' alt='{escape(alt, quote=True)}' "
             f"width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>")
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from core import lessons
 from core.figures import lesson as figures
-from core.figures import tiny
+from core.figures import thumbnails
 from core.figures.style import Theme
 from core.types import Attribution
 
@@ -86,7 +86,7 @@ def cloud(points: np.ndarray, share: np.ndarray, step: Step, title: str, edge: i
     ticks = [(f"{value}".replace("-", "−"), f"{50 + 50 * value / figures.SPAN:.1f}%") for value in (-4, 0, 4)]
     across = "".join(f"<span style='left:{at}'>{text}</span>" for text, at in ticks)
     up = "".join(f"<span style='bottom:{at}'>{text}</span>" for text, at in ticks)
-    source = tiny.address(figures.cloud(points[:, :2], share, MOST, step.theme))
+    source = thumbnails.address(figures.cloud(points[:, :2], share, MOST, step.theme))
     st.html(f"<figure class='al-cloud' style='width:{edge}px'><figcaption>{escape(title)}</figcaption><b>x₂</b>"
             f"<i>{up}</i><img src='{source}' alt='{escape(alt, quote=True)}'><i>{across}</i><b>x₁</b></figure>",
             width="content")
@@ -117,7 +117,7 @@ def picture(values: np.ndarray, a: Attribution, step: Step, title: str, edge: in
     theme = step.theme
     colours, signed = {"image": (theme.image, True), "truth": ((theme.background, theme.outline), False),
                        "map": (theme.signed if a.signed else theme.magnitude, a.signed)}[kind]
-    source = tiny.address(tiny.picture(np.asarray(values, float), colours, theme, signed=signed, mask=a.mask))
+    source = thumbnails.address(thumbnails.picture(np.asarray(values, float), colours, theme, signed=signed, mask=a.mask))
     return (f"<figure class='al-tiny' style='width:{edge}px'><figcaption>{escape(title)}</figcaption>"
             f"<img src='{source}' alt='{escape(alt, quote=True)}' width='{edge}' height='{edge}'>"
             f"<span class='al-quiet'>{escape(below)}</span></figure>")

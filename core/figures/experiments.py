@@ -1,15 +1,17 @@
-"""What OpenAPI's experiments show, as figures for print: small multiples, one column a data set and model."""
+"""What the experiments show (core.experiments), as figures for print: small multiples in matplotlib."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from math import ceil, floor, log10
+from typing import Any, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from core.figures.style import LIGHT
 
@@ -17,12 +19,13 @@ WIDTH = 6.75  # inches: two columns of a paper
 # Okabe and Ito's colours, with a marker each so that none speaks by colour alone.
 LINES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
          ("#56b4e9", "v", "-"))
+MARKERS, DASHES = ("o", "s", "^"), ("-", "--", ":")
 
 Rows = Sequence[Mapping[str, Any]]
 
 
-def figures(found: Mapping[str, Any]) -> dict[str, Figure]:
-    """All figures of the experiments' tables (core.reproduce), by name."""
+def openapi(found: Mapping[str, Any]) -> dict[str, Figure]:
+    """All figures of the OpenAPI paper's experiments by name; a column for each data set and model."""
     exact = found["exactness"]
     return {
         "figure-2-mean-images": _means(found["means"]),
@@ -125,4 +128,45 @@ def _means(rows: Rows) -> Figure:
         axis.set(xticks=[], yticks=[])
         axis.spines[:].set(linewidth=0.3, color="#999999")
     figure.subplots_adjust(left=0.03, right=0.995, top=0.93, bottom=0.01, wspace=0.06, hspace=0.06)
+    return figure
+
+
+class Line(Protocol):
+    """What is drawn: seconds ``y`` at ``x`` (core.experiments.growth.Curve)."""
+
+    panel: str
+    x_label: str
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+def growth(lines: Sequence[Line], width: float = 9.0, across: int = 3) -> Figure:
+    """How seconds grow, one panel for each task; both axes logarithmic: a power of the size is a straight line."""
+    panels = list(dict.fromkeys(line.panel for line in lines))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(width, 2.4 * down), dpi=200, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for axis, panel in zip(axes, panels):
+        here = [line for line in lines if line.panel == panel]
+        for line, marker, dash, colour in zip(here, MARKERS, DASHES, (LIGHT.outline, "#2065ab", "#d6604d")):
+            axis.loglog(line.x, line.y, dash, marker=marker, markersize=4, color=colour, linewidth=1.4,
+                        label=f"{line.name}: {line.y[-1]:.2g} s at {line.x[-1]:,g}")
+        axis.set_title(panel, fontsize=9, loc="left")
+        axis.set_xlabel(here[0].x_label, fontsize=8)
+        axis.set_ylabel("seconds", fontsize=8)
+        longest = max((line.x for line in here), key=len)
+        axis.set_xticks(longest, [f"{x:,g}" for x in longest])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        low, high = min(min(line.y) for line in here), max(max(line.y) for line in here)
+        axis.set_ylim(10 ** floor(log10(low)), 10 ** ceil(log10(2 * high)))
+        axis.tick_params(labelsize=7)
+        axis.grid(True, color="#dddddd", linewidth=0.5)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.legend(fontsize=7, frameon=False)
+    for axis in axes[len(panels):]:
+        axis.set_visible(False)
     return figure

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.figures import lesson, tiny
+from core.figures import lesson, thumbnails
 from core.figures.style import DARK, LIGHT
 
 
@@ -18,26 +18,26 @@ def pixels(data):
 def test_row_0_is_on_top_zero_is_the_page_and_signs_differ(theme):
     values = np.zeros((8, 8))
     values[0, 0], values[7, 7] = 1, -3  # asymmetric: zero must stay neutral
-    found = pixels(tiny.picture(values, theme.signed, theme, signed=True))
+    found = pixels(thumbnails.picture(values, theme.signed, theme, signed=True))
     assert found.shape == (256, 256, 3)
-    np.testing.assert_array_equal(found[128, 128], tiny.rgb(theme.background))
-    np.testing.assert_array_equal(found[255, 255], tiny.rgb(theme.signed[0]))
+    np.testing.assert_array_equal(found[128, 128], thumbnails.rgb(theme.background))
+    np.testing.assert_array_equal(found[255, 255], thumbnails.rgb(theme.signed[0]))
     assert not (found[0, 0] == found[128, 128]).all() and not (found[0, 0] == found[255, 255]).all()
 
 
 def test_an_empty_map_is_blank_and_a_mask_is_outlined():
     mask = np.zeros((8, 8), bool)
     mask[2:4, 2:4] = True
-    found = pixels(tiny.picture(np.zeros((8, 8)), LIGHT.signed, LIGHT, signed=True, mask=mask))
-    np.testing.assert_array_equal(found[96, 96], tiny.rgb(LIGHT.background))  # inside
-    np.testing.assert_array_equal(found[64, 80], tiny.rgb(LIGHT.outline))  # upper edge
-    np.testing.assert_array_equal(found[32, 32], tiny.rgb(LIGHT.background))
+    found = pixels(thumbnails.picture(np.zeros((8, 8)), LIGHT.signed, LIGHT, signed=True, mask=mask))
+    np.testing.assert_array_equal(found[96, 96], thumbnails.rgb(LIGHT.background))  # inside
+    np.testing.assert_array_equal(found[64, 80], thumbnails.rgb(LIGHT.outline))  # upper edge
+    np.testing.assert_array_equal(found[32, 32], thumbnails.rgb(LIGHT.background))
 
 
 def test_points_stand_where_the_axes_say_and_the_last_lies_on_top():
     red, blue = np.array([[255, 0, 0]], np.uint8), np.array([[0, 0, 255]], np.uint8)
     place = np.array([[1.0, 0.5]])
-    found = pixels(tiny.dots([(place, red, "disc"), (place, blue, "disc")], ((-2, 2), (-1, 1)), 400))
+    found = pixels(thumbnails.dots([(place, red, "disc"), (place, blue, "disc")], ((-2, 2), (-1, 1)), 400))
     assert found.shape == (200, 400, 4)
     np.testing.assert_array_equal(found[50, 300, :3], [0, 0, 255])
     assert found[150, 300, 3] == 0 and found[50, 100, 3] == 0
@@ -45,7 +45,7 @@ def test_points_stand_where_the_axes_say_and_the_last_lies_on_top():
 
 def test_points_outside_the_axes_are_left_out():
     grey = np.full((2, 3), 128, np.uint8)
-    found = pixels(tiny.dots([(np.array([[9.0, 0.0], [0.0, -9.0]]), grey, "ring")], ((-1, 1), (-1, 1)), 100))
+    found = pixels(thumbnails.dots([(np.array([[9.0, 0.0], [0.0, -9.0]]), grey, "ring")], ((-1, 1), (-1, 1)), 100))
     assert not found.any()
 
 
@@ -53,7 +53,7 @@ def test_points_without_a_share_are_rings_and_the_rest_takes_the_scale():
     points = np.array([[-2.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
     found = pixels(lesson.cloud(points, np.array([0.0, np.nan, 0.5]), 0.5, LIGHT))
     middle, third = found.shape[0] // 2, 2 * found.shape[1] / 9
-    least, most = (tiny.rgb(lesson.shades(LIGHT)[i]) for i in (0, -1))
+    least, most = (thumbnails.rgb(lesson.shades(LIGHT)[i]) for i in (0, -1))
     np.testing.assert_array_equal(found[middle, int(found.shape[1] / 2 - third), :3], least)
     np.testing.assert_array_equal(found[middle, int(found.shape[1] / 2 + third), :3], most)
     assert found[middle, found.shape[1] // 2, 3] == 0, "a ring is empty inside"

@@ -16,9 +16,10 @@ from core.datasets.tetromino import generate, smoothed
 from core.methods.context import Context
 from core.methods.openapi import decision_features
 from core.methods.pattern import local_pattern, local_patterns
-from core.methods.simplify import Pixels
+from core.methods.simplification import Pixels
 from core.methods.surrogate import OPTIONS, fit_lime
-from core.metrics import emd, exact
+from core.metrics import emd, transport_solver
+from core.registry import canonical
 from core.types import Spec
 
 IMAGES = 32  # explained together in the batched row
@@ -47,7 +48,7 @@ def run(tell: Callable[[str], None], published: str | None = None, mapped: int =
     ``published``: a Python interpreter that has PyPI's patternlocal, which needs Python 3.12 or newer;
     ``mapped``: of how many images a data set the maps are scored.
     """
-    spec = pipeline.check(Spec())
+    spec = canonical(Spec())
     data = pipeline.dataset(spec)
     images = np.concatenate([part.x.reshape(len(part), -1) for part in (data.train, data.val, data.test)])
     contexts = [pipeline.context(spec.replace(image=i)) for i in range(IMAGES)]
@@ -70,12 +71,12 @@ def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
             tell(f"EMD of {scenario} {background}, image {spec.image}, {spec.method}")
             a = pipeline.explain(spec)
             mass = np.abs(a.values).ravel() / np.abs(a.values).sum()
-            cost = exact.distance(pixels[:, None], pixels[a.mask.ravel()][None])
+            cost = transport_solver.distance(pixels[:, None], pixels[a.mask.ravel()][None])
             even = np.full(cost.shape[1], 1 / cost.shape[1])
             start = time.perf_counter()
             value = emd(a.values, a.mask)
             between = time.perf_counter()
-            dense = ot.emd2(mass, even, cost, numItermax=exact.STEPS) / np.hypot(63, 63)
+            dense = ot.emd2(mass, even, cost, numItermax=transport_solver.STEPS) / np.hypot(63, 63)
             ours.append(between - start)
             theirs.append(time.perf_counter() - between)
             apart.append(abs(value / dense - 1))
@@ -139,7 +140,7 @@ def _pattern(images: np.ndarray, contexts: list[Context], published: str | None,
 
 def _published(python: str, images: np.ndarray, weights: np.ndarray, center: np.ndarray) -> tuple[float, np.ndarray]:
     """Seconds and result of the published package's local covariance, in the interpreter that has it."""
-    script = Path(__file__).parents[2] / "tests" / "bench" / "published_patternlocal.py"
+    script = Path(__file__).with_name("published_patternlocal.py")
     with tempfile.TemporaryDirectory() as folder:
         np.savez(f"{folder}/given.npz", images=images, weights=weights, center=center)
         subprocess.run([python, script, folder], check=True)
@@ -155,7 +156,8 @@ def _lime(context: Context, tell: Callable[[str], None]) -> Row:
 
     tell("LIME")
     settings = {o.name: o.default for o in OPTIONS} | {"samples": 500, "proximity": "uniform", "ridge": 1e-2}
-    ours = _seconds(lambda: fit_lime(context, Pixels(context.image.ravel()), **settings), 5)
+    h = Pixels(context.image.ravel())
+    ours = _seconds(lambda: fit_lime(context, h, context.outputs, np.ones(h.size), **settings), 5)
     lime = Lime(context.explained, interpretable_model=SkLearnRidge(alpha=1.0))
     x = torch.from_numpy(context.image)[None]
     theirs = _seconds(lambda: lime.attribute(x, n_samples=500, perturbations_per_eval=50), 2)

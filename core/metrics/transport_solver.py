@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
 
-from core.metrics import room
+from core import memory
 from core.types import NotApplicable
 
 SMALL = 40_000  # arcs that POT's dense solver takes in milliseconds
@@ -71,7 +71,7 @@ def plan(give: np.ndarray, much: np.ndarray, take: np.ndarray, little: np.ndarra
 
 def _must_fit(pixels: int) -> None:
     """NotApplicable when a transport between so many pixels would take more memory than there is."""
-    free = room.available()
+    free = memory.available()
     if pixels * BYTES > free:
         raise NotApplicable(f"Transport between {pixels:,} pixels would take about {pixels * BYTES / 1e6:,.0f} MB; "
                          f"{free / 1e6:,.0f} MB may be used, which would do for {int(free / BYTES):,} pixels. "

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core import pipeline
+from core.regions.common import KEPT, Progress, explain
+from core.registry import METHODS
+from core.types import NotApplicable, Spec
+
 COUNT = 200  # features, as in the paper
+REMOVED = ("openapi", "saliency", "gradient_x_input", "lime")
 
 
 @dataclass(frozen=True)
@@ -40,3 +46,19 @@ def ablation(predict_proba: Callable[[np.ndarray], np.ndarray], x: np.ndarray, w
             steps[k:, feature] = weights[feature] < 0
     y = predict_proba(steps)
     return Ablation(y[:, target], y.argmax(1) != y[0].argmax())
+
+
+@pipeline.remembered(KEPT)
+def removals(spec: Spec, *, progress: Progress | None = None) -> dict[str, Ablation | str]:
+    """Per method the probabilities on the way (OpenAPI, section V-A), or the reason why there is no map."""
+    context, found = pipeline.context(spec), {}
+    for done, method in enumerate(REMOVED):
+        if progress:
+            progress(done, len(REMOVED), METHODS[method].label)
+        try:
+            weights = explain(spec, method, None)
+        except NotApplicable as reason:
+            found[method] = str(reason)
+        else:
+            found[method] = ablation(context.predict_proba, context.image, weights, context.target)
+    return found

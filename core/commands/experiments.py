@@ -35,7 +35,7 @@ def add(commands) -> None:
 
     command = common.add(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
-                         "patternlocal, see tests/bench/requirements.txt")
+                         "patternlocal, see core/experiments/requirements.txt")
     command.add_argument("--maps", type=int, default=10, metavar="N",
                          help="score the maps of N images a data set beside the dense solver (default 10)")
     command.add_argument("--only", choices=("beside", "growth"), help="beside other programs, or the curves of "
@@ -44,10 +44,10 @@ def add(commands) -> None:
 
 
 def reproduce(options: argparse.Namespace) -> None:
-    from core import reproduce as experiments  # late: only this command needs it
+    from core.experiments import openapi  # late: only this command needs it
 
-    found = experiments.openapi(options.images, options.workers, common.progress)
-    written = experiments.write(found, options.to)
+    found = openapi.openapi(options.images, options.workers, common.progress)
+    written = openapi.write(found, options.to)
     text = f"{len(written)} files in {options.to}: {', '.join(written)}"
     print(json.dumps(store.plain(found)) if options.json else text)
 
@@ -76,8 +76,8 @@ def _flat(content: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]
 
 
 def bench(options: argparse.Namespace) -> None:
-    from core import bench as benchmarks  # late: only this command needs it
-    from core.figures import growth, paper
+    from core.experiments import growth, speed  # late: only this command needs them
+    from core.figures import experiments, paper
 
     def tell(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -86,18 +86,18 @@ def bench(options: argparse.Namespace) -> None:
         raise InputError("--plot draws the curves, which --only beside leaves out.")
     rows, curves = [], []
     if options.only != "growth":
-        for row in benchmarks.run(tell, options.published, options.maps):
+        for row in speed.run(tell, options.published, options.maps):
             rows.append({**dataclasses.asdict(row), "ratio": row.ratio})
             if not options.json:
                 theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.3g} times ours"
                 print(f"{row.name}\n    ours {row.ours:.3g} s; theirs {theirs}; {row.agreement}", flush=True)
     if options.only != "beside":
-        for curve in benchmarks.curves(tell):
+        for curve in growth.curves(tell):
             curves.append(curve)
             if not options.json:
                 points = ", ".join(f"{x:,g}: {y:.2g} s" for x, y in zip(curve.x, curve.y))
                 print(f"{curve.panel}, {curve.name}\n    {curve.x_label} {points}", flush=True)
     if options.plot:
-        common.write(options.plot, paper.save(growth.growth(curves), "png"))
+        common.write(options.plot, paper.save(experiments.growth(curves), "png"))
     if options.json:
         print(json.dumps({"beside": rows, "growth": [dataclasses.asdict(curve) for curve in curves]}))

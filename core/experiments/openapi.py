@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from core import models, pipeline, regions, store
-from core.methods import numeric
+from core import model_library, pipeline, regions, store
+from core.methods import finite_difference
 from core.methods.openapi import decision_features
-from core.metrics.ablation import COUNT, ablation
-from core.metrics.regions import cosine, l1_distance, region_difference, relative_l1, weight_difference
 from core.models import white_box
-from core.registry import DATASETS, METHODS, models_for
+from core.regions.deletion import COUNT, ablation
+from core.regions.measures import cosine, l1_distance, region_difference, relative_l1, weight_difference
+from core.registry import DATASETS, METHODS, canonical, models_for
 from core.types import InputError, NotApplicable, Spec
 
 DATA = ("fashion-mnist", "mnist")
@@ -38,7 +38,7 @@ def specs() -> Iterator[Spec]:
     """The models of the paper: a network and a tree on each data set."""
     for dataset in DATA:
         for model in models_for(dataset):
-            yield pipeline.check(Spec(dataset=dataset, model=model, method="gradient"))
+            yield canonical(Spec(dataset=dataset, model=model, method="gradient"))
 
 
 def openapi(images: int = IMAGES, workers: int = 1, tell: Tell = lambda done, total, text: None) -> dict[str, Any]:
@@ -55,8 +55,8 @@ def openapi(images: int = IMAGES, workers: int = 1, tell: Tell = lambda done, to
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_alone) as pool:
         for spec in specs():
             where = {"dataset": spec.dataset, "model": spec.model}
-            record = models.find(spec)
-            tables["accuracy"].append(where | {"train": record["on_train"], "test": record["accuracy"],
+            record = model_library.model_record(spec)
+            tables["accuracy"].append(where | {"train": record.facts["on_train"], "test": record.accuracy,
                                                "n": len(pipeline.dataset(spec).test)})
             found = []
             for one in pool.map(measure, [spec.replace(image=i) for i in range(images)]):
@@ -72,12 +72,12 @@ def openapi(images: int = IMAGES, workers: int = 1, tell: Tell = lambda done, to
 
 def write(found: dict[str, Any], folder: Path) -> list[str]:
     """Writes the tables (csv), everything (json) and the figures (pdf, png) into a folder; gives the files' names."""
-    from core.figures import openapi, paper  # late: matplotlib
+    from core.figures import experiments, paper  # late: matplotlib
 
     files = {"openapi.json": json.dumps(store.plain(found)).encode()}
     for name in ("accuracy", "rounds", "exactness", "consistency", "ablation", "same_region"):
         files[f"{name}.csv"] = _csv([line for row in found[name] for line in _lines(row)])
-    for name, figure in openapi.figures(found).items():
+    for name, figure in experiments.openapi(found).items():
         files |= {f"{name}.{ending}": paper.save(figure, ending) for ending in ("pdf", "png")}
     for name, content in files.items():
         store.write(folder / name, content)
@@ -124,12 +124,12 @@ def measure(spec: Spec) -> dict[str, Any]:
     found = decision_features(context.predict_proba, x, context.target, seed=spec.seed)
     rows = [judged("OpenAPI", float("nan"), found.weights, found.samples) if found.exact else
             {"method": "OpenAPI", "h": float("nan"), **nothing, "reason": found.reason}]
-    distances = np.array(regions.DISTANCES)
-    for way in numeric.WAYS.values():
-        points = way.points(x.size, context.rng)
+    distances, rng = np.array(regions.DISTANCES), np.random.default_rng(spec.seed)  # one set of points for all images
+    for way in finite_difference.WAYS.values():
+        points = way.points(x.size, rng)
         try:
-            ratios = np.column_stack([numeric.ask(context, points, h) for h in distances])
-            weights = numeric.weights(way, points, ratios, distances).T
+            ratios = np.column_stack([finite_difference.ask(context, points, h) for h in distances])
+            weights = finite_difference.weights(way, points, ratios, distances).T
         except NotApplicable as reason:
             rows += [{"method": way.label, "h": float(h), **nothing, "reason": str(reason)} for h in distances]
         else:

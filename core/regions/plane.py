@@ -1,4 +1,4 @@
-"""Exact weights over a plane and along a line: where they stay and where they jump."""
+"""A map of the linear regions on a plane through the image."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ import numpy as np
 
 from core import pipeline
 from core.methods.openapi import DecisionFeatures
-from core.metrics.regions import cosine
 from core.models import white_box
-from core.regions.common import KEPT, Progress, by_distance, explain
+from core.regions.common import KEPT, Progress, by_distance
 from core.regions.consistency import PARTNERS, partner
-from core.registry import METHODS
+from core.regions.measures import cosine
 from core.types import InputError, NotApplicable, Spec
-
-ALONG = ("gradient_x_input", "integrated_gradients")  # cheap enough for every point of a line
-
 
 FEW = 600  # regions up to which their borders tell something on a map
 
@@ -31,26 +27,11 @@ class RegionMap:
     """
 
     axes: np.ndarray
-
     at: np.ndarray
     cosine: np.ndarray
     margin: np.ndarray
     region: np.ndarray
     count: int
-
-
-@dataclass(frozen=True)
-class Line:
-    """From the image (t = 0) to another (t = 1): cosine of every method's map to that at the start.
-
-    ``borders`` are the t between which regions change, to half a step; ``class_change`` where the
-    prediction does.
-    """
-
-    t: np.ndarray
-    cosine: dict[str, np.ndarray]
-    borders: np.ndarray
-    class_change: np.ndarray
 
 
 @pipeline.remembered(KEPT)
@@ -106,24 +87,3 @@ def tested(spec: Spec, found: DecisionFeatures, axes: np.ndarray) -> tuple[np.nd
     images = (found.x + np.concatenate([np.zeros((1, offsets.shape[1])), offsets])).reshape(-1, *context.shape)
     rows = white_box.patterns(context.network.double, images)
     return offsets @ axes.reshape(2, -1).T, (rows[1:] == rows[0]).all(1)
-
-
-@pipeline.remembered(KEPT)
-def line(spec: Spec, number: int, points: int = 41, *, progress: Progress | None = None) -> Line:
-    """How explanations change on the way to image ``number``: the exact weights and cheap methods."""
-    context = pipeline.context(spec)
-    part = getattr(pipeline.dataset(spec), spec.split)
-    if not 0 <= number < len(part) or number == spec.image:
-        raise InputError(f"Image {number} was asked for; any of 0 to {len(part) - 1} but {spec.image} will do.")
-    here, there = context.image.astype(np.float64), np.asarray(part.x[number], np.float64)
-    t = np.linspace(0, 1, points)
-    images = here + t[:, None, None] * (there - here)
-    rows, weights, margin = white_box.inside(context.network.double, images, context.target)
-    maps = {"exact": weights}
-    for done, method in enumerate(ALONG):
-        if progress:
-            progress(done, len(ALONG), METHODS[method].label)
-        maps[method] = np.stack([explain(spec, method, image) for image in images])
-    middle = (t[1:] + t[:-1]) / 2
-    return Line(t, {name: np.array([cosine(m[0], one) for one in m]) for name, m in maps.items()},
-                middle[(rows[1:] != rows[:-1]).any(1)], middle[np.diff(margin > 0)])

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from core.metrics import exact
-from core.metrics.normalise import mass_and_mask
+from core.metrics import transport_solver
+from core.metrics.distribution import mass_and_mask
 from core.registry import METRICS
 from core.types import InputError, NotApplicable
 
@@ -27,7 +27,7 @@ def emd(values: np.ndarray, mask: np.ndarray) -> float:
 
     The benchmark's program publishes 1 - OT/sqrt(2 d), where higher is better (sqrt(2 d) is 90.51).
     Exact: mass common to both stays where it is (the cost is a metric), the rest goes by the cheapest
-    plan, proved by its dual (core.metrics.exact). NotApplicable when there is no proof.
+    plan, proved by its dual (core.metrics.transport_solver). NotApplicable when there is no proof.
     """
     mass, mask = mass_and_mask(values, mask)
     surplus = mass - mask / mask.sum()
@@ -36,8 +36,8 @@ def emd(values: np.ndarray, mask: np.ndarray) -> float:
     if not len(give) or not len(take) or farthest == 0:
         return 0.0  # within rounding of the mask one side may be all that is left
     much, little = surplus[surplus > 0], -surplus[surplus < 0]
-    best = exact.plan(give, much / much.sum(), take, little / little.sum())
-    pixels = best.flow @ exact.distance(give[best.source], take[best.sink])
+    best = transport_solver.plan(give, much / much.sum(), take, little / little.sum())
+    pixels = best.flow @ transport_solver.distance(give[best.source], take[best.sink])
     return min(float(pixels * much.sum()) / farthest, 1.0)  # which rounding may exceed from corner to corner
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.normalise import mass_and_mask
+from core.metrics.distribution import mass_and_mask
 from core.registry import METRICS
 
 
