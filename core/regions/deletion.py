@@ -30,6 +30,11 @@ class Ablation:
         """Absolute change of the explained class's probability."""
         return np.abs(self.probability - self.probability[0])
 
+    @property
+    def first_change(self) -> int | None:
+        """After how many altered features the label first changes; None if it never does."""
+        return int(self.changed.argmax()) if self.changed.any() else None
+
 
 def ablation(predict_proba: Callable[[np.ndarray], np.ndarray], x: np.ndarray, weights: np.ndarray, target: int,
              count: int = COUNT) -> Ablation:

@@ -16,40 +16,13 @@ from pages.components.shared import choices, fields, frame
 from pages.components.shared.progress import counted
 
 EDGE = 92  # pixels of a tiny picture
-STYLE = """<style>
-.al-cards {display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem;}
-.al-card {border: 1px solid rgba(128,128,128,.3); border-radius: .5rem; padding: .8rem 1rem; font-size: .875rem;
-          line-height: 1.4; break-inside: avoid; overflow-wrap: anywhere;}
-.al-card h3 {font-size: 1.05rem !important; padding: 0 0 .3rem !important; margin: 0;}
-.al-card p {margin: 0 0 .45rem; font-size: inherit;}
-.al-card .al-formula {font-family: "STIX Two Math", "Cambria Math", "DejaVu Serif", serif; font-style: italic;}
-.al-card dt, .al-card dd {font-size: .8rem;}
-.al-card figure {display: inline-block; margin: 0 .5rem .4rem 0; vertical-align: top; font-size: .75rem;
-                 line-height: 1.25;}
-.al-card img {display: block; border: 1px solid rgba(128,128,128,.35);}
-.al-card .al-facts {opacity: .75; font-size: .8rem;}
-.al-card summary {cursor: pointer;}
-.al-card dl, .al-words {margin: .3rem 0 .4rem; padding: 0 !important;}
-.al-card dt, .al-words dt {font-weight: 600;}
-.al-card dd, .al-words dd {margin: 0 0 .35rem;}
-.al-words {columns: 22rem; column-gap: 2.5rem; line-height: 1.45;}
-.al-words div {break-inside: avoid; padding-bottom: .5rem;}
-@media print {
-  [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-family {display: none !important;}
-  html, body, .stApp, .stMain, .block-container {
-    position: static !important; overflow: visible !important; padding: 0 !important; height: auto !important;
-    background: #fff !important;}
-  .stMain * {color: #000 !important;}
-  * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}
-}
-</style>"""
 
 
 def page() -> None:
     """The chosen family's cards."""
     choices.restore()
     choices.write()
-    st.html(STYLE)
+    st.html(frame.ASSETS / "cards.css")
     st.segmented_control("Family", fields.FAMILIES, key="family", required=True, label_visibility="collapsed",
                          wrap=True, format_func=lambda text: text[0].upper() + text[1:])
     for notice in choices.notices():
