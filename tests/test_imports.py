@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.sweep", "core.tune", "core.figures",
+DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.model_library", "core.keys", "core.figures",
          "core.types", "core.registry"}
 SOURCES = sorted(p.relative_to(ROOT) for p in [*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"),
                                                ROOT / "app.py"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import InputError, Spec, cache, lessons, models, pipeline, regions, store, studio
+from core import InputError, Spec, cache, models, pipeline, regions, store, studio
 from core.lessons.images import _map as lesson_map
 from core.models import catalogue
 from core.models.model import Model, freeze

@@ -15,8 +15,8 @@ from core.types import NotApplicable, Spec, Steps
 from pages.components.compare import pinned, snr_series
 from pages.components.shared import choices, fields, score_jobs
 from pages.components.shared.map_panel import WIDTH, View, plot, say, show, signed, title
-from pages.components.shared.result_panels import Result
 from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import Result
 
 SEEDS = 5
 

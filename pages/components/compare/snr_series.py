@@ -12,8 +12,8 @@ from core.registry import DATASETS, METHODS, METRICS
 from core.types import NotApplicable, Score, Spec
 from pages.components.shared import choices, controls, result_panels
 from pages.components.shared.map_panel import View, say
-from pages.components.shared.result_panels import Result
 from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import Result
 
 SECONDS = 1.5  # a frame is on screen
 KEPT, AT, PLAYING = "morph", "morph_snr", "morph_playing"

@@ -16,8 +16,8 @@ from core.registry import DATASETS, METHODS
 from core.types import NotApplicable, Spec
 from pages.components.shared import choices, fields, frame, scored_results, share
 from pages.components.shared.map_panel import WIDTH, View, photograph, say, show, signed, title
-from pages.components.shared.result_panels import Result, percent
 from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import Result, percent
 
 BORDERS = 60  # borders up to which a line shows them
 SOON = 0.8  # seconds after which what is known is shown while the rest is computed

@@ -15,8 +15,8 @@ from core.studio import FIGURES, FigureSpec
 from core.types import InputError
 from pages.components.shared import choices, controls, fields, image_page, share
 from pages.components.shared.map_panel import say
-from pages.components.shared.result_panels import BLANK
 from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import BLANK
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"
@@ -176,8 +176,7 @@ def _choose(figure: FigureSpec) -> None:
     """Sets every choice so that ``chosen()`` is this figure."""
     state = st.session_state
     base = figure.rows[0] if figure.rows else choices.spec()
-    for name in fields.SHARED:
-        state[name] = getattr(base, name)
+    choices.choose(base)
     base = choices.spec()
     plain = studio.preset(figure.kind, base).rows
     state.figure, state.below = figure.kind, list(figure.below)

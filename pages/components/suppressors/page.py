@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core import lessons
 from core.figures.style import DARK, LIGHT
 from core.types import InputError
-from pages.components.shared import choices, fields, frame
+from pages.components.shared import choices, frame
 from pages.components.suppressors import steps_images, steps_variables
 from pages.components.suppressors.parts import Step
 
@@ -124,8 +124,7 @@ def _to_compare() -> None:
     if not st.button("The same in Compare", icon=":material/compare:", type="tertiary"):
         return
     spec, methods = lessons.comparison(state.step, {name: state[name] for name in lessons.SLIDERS})
-    for name in fields.SHARED:
-        state[name] = getattr(spec, name)
+    choices.choose(spec)
     state.images, state.methods = "all images", list(methods)
     for method, options in methods.items():
         choices.set_method_options(method, options)

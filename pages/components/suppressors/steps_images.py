@@ -9,8 +9,8 @@ from core import lessons
 from core.figures import lesson as figures
 from core.registry import METHODS
 from pages.components.shared import fields
-from pages.components.suppressors.parts import Step, ask, chart, picture, row, slide
 from pages.components.shared.progress import counted
+from pages.components.suppressors.parts import Step, ask, chart, picture, row, slide
 
 
 def idea(step: Step) -> None:
