@@ -10,13 +10,13 @@ try:
 except ImportError:  # Windows
     resource = None
 
-LIMIT = 1_000_000_000  # bytes one score may take, whatever the machine has
-SHARE = 0.8  # of what is free: other sessions compute too
+MAX_BYTES = 1_000_000_000  # bytes one score may take, whatever the machine has
+SHARE_OF_FREE = 0.8  # of what is free: other sessions compute too
 
 
 def available() -> float:
     """Bytes one computation may take: a share of what the machine, its container and the process's limit leave."""
-    return min(LIMIT, SHARE * max(0.0, min(_machine(), _container(), _process())))
+    return min(MAX_BYTES, SHARE_OF_FREE * max(0.0, min(_machine(), _container(), _process())))
 
 
 def _machine() -> float:

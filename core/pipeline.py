@@ -31,7 +31,7 @@ from core import models, store
 from core.cache import cached
 from core.datasets.digits import with_training_images
 from core.methods import patternlocal
-from core.methods.context import Context, Shared, Training
+from core.methods.context import Context, Shared, TrainingImages
 from core.registry import DATASETS, METHODS, METRICS, MODELS, MetricEntry, canonical, usual_model
 from core.types import (
     Attribution,
@@ -113,9 +113,9 @@ def remembered(maxsize: int) -> Callable:
 
 
 @cached(3)
-def _training(data: Spec) -> Training:
+def _training(data: Spec) -> TrainingImages:
     train = dataset(data).train
-    return Training(train.x, train.y)
+    return TrainingImages(train.x, train.y)
 
 
 @remembered(8)
@@ -384,4 +384,4 @@ def has_model(spec: Spec) -> bool:
 
 def trouble() -> str | None:
     """Why results are not being kept on disk, if they are not."""
-    return store.trouble()
+    return store.write_error()

@@ -27,7 +27,8 @@ def add(commands) -> None:
                          help="where tables (csv, json) and figures (pdf, png) go; default reproduced")
 
     command = common.add(commands, "teach", teach, "the numbers of the lesson on suppressors, step by step")
-    command.add_argument("--step", choices=lessons.STEPS, action="append", help="only this step; may be given again")
+    command.add_argument("--step", choices=lessons.LESSON_STEPS, action="append",
+                         help="only this step; may be given again")
     for name, option in lessons.SLIDERS.items():
         allowed = ", ".join(map(str, option.choices)) or f"{option.low:g} to {option.high:g}"
         command.add_argument(f"--{name.replace('_', '-')}", dest=name,
@@ -46,21 +47,21 @@ def add(commands) -> None:
 def reproduce(options: argparse.Namespace) -> None:
     from core.experiments import openapi  # late: only this command needs it
 
-    found = openapi.openapi(options.images, options.workers, common.progress)
-    written = openapi.write(found, options.to)
+    tables = openapi.openapi(options.images, options.workers, common.progress)
+    written = openapi.write(tables, options.to)
     text = f"{len(written)} files in {options.to}: {', '.join(written)}"
-    print(json.dumps(store.plain(found)) if options.json else text)
+    print(json.dumps(store.plain(tables)) if options.json else text)
 
 
 def teach(options: argparse.Namespace) -> None:
     given = {name: getattr(options, name) for name in lessons.SLIDERS}
     settings = lessons.check(**{name: value for name, value in given.items() if value is not None})
-    found = {step: lessons.numbers(step, settings) for step in options.step or lessons.STEPS}
+    content = {step: lessons.numbers(step, settings) for step in options.step or lessons.LESSON_STEPS}
     if options.json:
         written = {name: "inf" if value == math.inf else value for name, value in settings.items()}
-        print(json.dumps(store.plain({"settings": written, **found})))
+        print(json.dumps(store.plain({"settings": written, **content})))
         return
-    for step, numbers in found.items():
+    for step, numbers in content.items():
         print(f"{step}:")
         for name, value in _flat(numbers):
             print(f"  {name}: {value}")

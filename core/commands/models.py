@@ -9,7 +9,7 @@ from typing import Any
 
 from core import pipeline
 from core.commands import common
-from core.models.training import WAYS
+from core.models.training import TRAINING_MODES
 from core.registry import DATASETS, METHODS, METRICS, MODELS
 
 
@@ -18,8 +18,8 @@ def add(commands) -> None:
 
     command = common.add(commands, "train", train, "train the model of a Spec and keep it on this machine")
     common.spec_flags(command)
-    command.add_argument("--training", choices=WAYS, default="auto", help="plain, on whitened images, or whichever "
-                         "starts to learn (auto)")
+    command.add_argument("--training", choices=TRAINING_MODES, default="auto",
+                         help="plain, on whitened images, or whichever starts to learn (auto)")
     command.add_argument("--epochs", type=int, help="at most so many passes over the training images")
     command.add_argument("--from", dest="images", type=Path, metavar="FOLDER", help="train on all images of the "
                          "published IDX files in this folder (Fashion-MNIST, of which a part is shipped)")

@@ -14,9 +14,9 @@ from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
 from core.types import Attribution, InputError, NotApplicable, Spec
 
 EXAMPLE = Spec(scenario="XOR", background="CORR", snr=0.15, size=8, model="MLP", image=1)
-SMALL = 8  # edge of an example's images
-COMPARED = ("gradient", "patternlocal")  # whose maps the metrics score
-FEW = 400  # images of a data set made for its card
+CARD_EDGE = 8  # edge of an example's images
+SCORED_METHODS = ("gradient", "patternlocal")  # whose maps the metrics score
+CARD_IMAGES = 400  # images of a data set made for its card
 FAMILIES: dict[str, Registry] = {"methods": METHODS, "metrics": METRICS, "data sets": DATASETS, "models": MODELS}
 
 
@@ -67,7 +67,7 @@ def _method(name: str) -> Example:
     mark = pipeline.score(a, ["ime"])
     below = "empty map" if np.isnan(mark["ime"]) else f"{1 - mark['ime']:.0%} inside"
     seconds = _timed(METHODS[name].function, pipeline.context(a.spec), **dict(a.spec.options))
-    return Example((_map(a, below),), min(seconds, a.seconds), f"for one image of {SMALL} × {SMALL}")
+    return Example((_map(a, below),), min(seconds, a.seconds), f"for one image of {CARD_EDGE} × {CARD_EDGE}")
 
 
 def _timed(work: Callable, *arguments: object, **options: object) -> float:
@@ -79,31 +79,32 @@ def _timed(work: Callable, *arguments: object, **options: object) -> float:
 
 def _metric(name: str) -> Example:
     pictures, seconds = [], 0.0
-    for method in COMPARED:
+    for method in SCORED_METHODS:
         a = pipeline.explain(EXAMPLE.replace(method=method))
         value = METRICS[name].function(a.values, a.mask)
         seconds += _timed(METRICS[name].function, a.values, a.mask)  # again: the first loads libraries
         pictures.append(_map(a, f"{METHODS[method].label}: {value:.3f}"))
-    return Example(tuple(pictures), seconds / len(COMPARED), f"for one map of {SMALL} × {SMALL}")
+    return Example(tuple(pictures), seconds / len(SCORED_METHODS), f"for one map of {CARD_EDGE} × {CARD_EDGE}")
 
 
 def _data_set(name: str) -> Example:
     options = {option.name: option for option in DATASETS[name].options}
     if not options:
         return _one_of_a_kind(name)
-    if "size" not in options or SMALL not in options["size"].choices:
-        raise NotApplicable(f"This data set has no {SMALL} × {SMALL} version, so there is no tiny example.")
-    found, start = [], time.perf_counter()
+    if "size" not in options or CARD_EDGE not in options["size"].choices:
+        raise NotApplicable(f"This data set has no {CARD_EDGE} × {CARD_EDGE} version, so there is no tiny example.")
+    pictures, start = [], time.perf_counter()
     for scenario in options["scenario"].choices if "scenario" in options else (EXAMPLE.scenario,):
         spec = EXAMPLE.replace(dataset=name, scenario=scenario)
         ready = [r.spec.snr for r in pipeline.known_models(spec) if r.spec.model == spec.model and r.available]
-        spec = spec.replace(snr=ready[-1] if ready else spec.snr, samples=FEW)
+        spec = spec.replace(snr=ready[-1] if ready else spec.snr, samples=CARD_IMAGES)
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
         known = mask is not None and np.any(mask)
-        found.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"),
+        pictures.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"),
                              mask if known else None))
-    return Example(tuple(found), time.perf_counter() - start, f"to make or open {len(found)} × {FEW} images")
+    work = f"to make or open {len(pictures)} × {CARD_IMAGES} images"
+    return Example(tuple(pictures), time.perf_counter() - start, work)
 
 
 def _one_of_a_kind(name: str) -> Example:
@@ -116,9 +117,10 @@ def _one_of_a_kind(name: str) -> Example:
 
 
 def _model(name: str) -> Example:
-    ready = [r for r in pipeline.model_records() if r.spec.model == name and r.available and r.spec.size in (SMALL, 0)]
+    ready = [r for r in pipeline.model_records()
+             if r.spec.model == name and r.available and r.spec.size in (CARD_EDGE, 0)]
     if not ready:
-        raise NotApplicable(f"No trained {SMALL} × {SMALL} version, so there is no tiny example.")
+        raise NotApplicable(f"No trained {CARD_EDGE} × {CARD_EDGE} version, so there is no tiny example.")
     like = ("dataset", "background", "scenario", "snr")  # the more of these the example shares, the better
     record = max(ready, key=lambda r: [getattr(r.spec, field) == getattr(EXAMPLE, field) for field in like])
     spec = record.spec.replace(method="gradient", image=EXAMPLE.image)

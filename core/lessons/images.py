@@ -14,18 +14,19 @@ from core import pipeline
 from core.datasets import tetromino
 from core.types import Attribution, Spec
 
-IDEA = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
-IMAGES = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
+PLANE_SPEC = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
+IMAGE_SPEC = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
 BACKGROUNDS = tetromino.BACKGROUNDS
-FEW = {"samples": 500}  # half the default: a class waits for them
-SHOWN: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEW, "kernelshap": FEW, "openapi": {}, "patternlocal": {}}
+FEWER_SAMPLES = {"samples": 500}  # half the default: a class waits for them
+PICTURED: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEWER_SAMPLES, "kernelshap": FEWER_SAMPLES,
+                                       "openapi": {}, "patternlocal": {}}
 THRESHOLDS = np.linspace(0, 0.99, 100)
 ZONES = ("inside the shape", "on correlated background", "elsewhere")
-DOTS = 1200  # training images drawn in the plane
+IMAGES_IN_PLANE = 1200  # training images drawn in the plane
 
 
 @dataclass(frozen=True)
-class Idea:
+class SuppressorPlane:
     """A plane of images through one of them, spanned by its weight and its pattern; the image is at 0, 0.
 
     ``points (n,2)`` are training images with their ``labels (n,)`` projected on it, ``margin (k,k)`` the model's over
@@ -54,32 +55,32 @@ class Idea:
         return float(np.degrees(np.arccos(self.weight @ self.pattern)))
 
     def numbers(self) -> dict[str, Any]:
-        return {"angle": self.angle, "inside": self.inside, "spec": IDEA.to_dict()}
+        return {"angle": self.angle, "inside": self.inside, "spec": PLANE_SPEC.to_dict()}
 
 
-def idea() -> Idea:
+def suppressor_plane() -> SuppressorPlane:
     """Figure 1 of the paper on real images: data, boundary, local surrogate, weight and pattern, and their maps."""
-    return _idea(IDEA)
+    return _suppressor_plane(PLANE_SPEC)
 
 
 @pipeline.remembered(1)
-def _idea(spec: Spec) -> Idea:
+def _suppressor_plane(spec: Spec) -> SuppressorPlane:
     maps = {name: pipeline.explain(spec.replace(method=name)) for name in ("gradient", "patternlocal")}
     context = pipeline.context(spec)
-    here = context.image.ravel().astype(np.float64)
+    image = context.image.ravel().astype(np.float64)
     weight, pattern = (maps[name].values.ravel() for name in maps)
     first = pattern / np.linalg.norm(pattern)
     second = weight - (weight @ first) * first
     plane = np.stack([first, second / np.linalg.norm(second)])
-    points = (context.training.x[:DOTS] - here) @ plane.T
+    points = (context.training.x[:IMAGES_IN_PLANE] - image) @ plane.T
     low, high = points.min(0), points.max(0)
     across, up = (np.linspace(a - 0.1 * (b - a), b + 0.1 * (b - a), 81) for a, b in zip(low, high))
-    grid = here + across[None, :, None] * plane[0] + up[:, None, None] * plane[1]
-    margin = context.outputs(grid.reshape(-1, here.size)).reshape(len(up), len(across))
+    grid = image + across[None, :, None] * plane[0] + up[:, None, None] * plane[1]
+    margin = context.outputs(grid.reshape(-1, image.size)).reshape(len(up), len(across))
     slope = plane @ weight
-    foot = -context.outputs(here[None])[0] * slope / (slope @ slope)
+    foot = -context.outputs(image[None])[0] * slope / (slope @ slope)
     along = np.array([-slope[1], slope[0]]) / np.linalg.norm(slope) * np.ptp(np.concatenate([across, up]))
-    return Idea(points, np.asarray(context.training.y[:DOTS]), across, up, margin,
+    return SuppressorPlane(points, np.asarray(context.training.y[:IMAGES_IN_PLANE]), across, up, margin,
                 np.stack([foot - along, foot + along]), slope / np.linalg.norm(slope),
                 plane @ pattern / np.linalg.norm(pattern), maps)
 
@@ -112,16 +113,16 @@ class Background:
 def images(image: int, correlation: float,
            progress: Callable[[int, int, str], None] | None = None) -> tuple[Background, ...]:
     """The same methods on the same test image number of the WHITE and the CORR data set at equal SNR."""
-    asked = {(name, method): IMAGES.replace(background=name, image=image, method=method, options=SHOWN[method])
-             for name in BACKGROUNDS for method in SHOWN}
+    specs = {(name, method): IMAGE_SPEC.replace(background=name, image=image, method=method, options=PICTURED[method])
+             for name in BACKGROUNDS for method in PICTURED}
     with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # the two data sets side by side
-        waiting = [pool.submit(copy_context().run, _map, asked[name, method])  # the same networks in every thread
-                   for method in SHOWN for name in BACKGROUNDS]
-        for done, _ in enumerate(as_completed(waiting)):
+        tasks = [pool.submit(copy_context().run, _map, specs[name, method])  # the same networks in every thread
+                   for method in PICTURED for name in BACKGROUNDS]
+        for done, _ in enumerate(as_completed(tasks)):
             if progress:
-                progress(done, len(waiting), "maps")
-    maps = {key: _map(spec) for key, spec in asked.items()}
-    return tuple(_background(name, {m: maps[name, m] for m in SHOWN}, correlation) for name in BACKGROUNDS)
+                progress(done, len(tasks), "maps")
+    maps = {key: _map(spec) for key, spec in specs.items()}
+    return tuple(_background(name, {m: maps[name, m] for m in PICTURED}, correlation) for name in BACKGROUNDS)
 
 
 def _background(name: str, maps: Mapping[str, Attribution], correlation: float) -> Background:
@@ -130,7 +131,7 @@ def _background(name: str, maps: Mapping[str, Attribution], correlation: float) 
     return Background(
         name, maps, related, {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
         zones(even, mask, related, correlation), {m: curve(a.values, mask, related) for m, a in maps.items()},
-        curve(even, mask, related), pipeline.model_record(IMAGES.replace(background=name)).accuracy)
+        curve(even, mask, related), pipeline.model_record(IMAGE_SPEC.replace(background=name)).accuracy)
 
 
 @pipeline.remembered(64)

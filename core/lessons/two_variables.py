@@ -15,7 +15,7 @@ from torch import nn
 
 from core.cache import cached
 from core.datasets import toy
-from core.methods.context import Context, Training
+from core.methods.context import Context, TrainingImages
 from core.methods.pattern import haufe_patterns
 from core.models.model import Model, freeze
 from core.registry import METHODS
@@ -76,7 +76,7 @@ def two_variables(sigma_d: float = 1.0, x2_weight: float = 0.0) -> TwoVariables:
 
 
 @dataclass(frozen=True)
-class FromWeight:
+class WeightToPattern:
     """Step 2. ``covariance (2,2)`` and ``pattern (2,)`` in closed form and ``measured`` on the points ``x (n,2)``.
 
     ``importance`` holds each method's (2,) at the point ``at (2,)``, or the reason why it has none.
@@ -107,7 +107,7 @@ class FromWeight:
 
 
 @cached(64)
-def from_weight(sigma_d: float = 1.0) -> FromWeight:
+def weight_to_pattern(sigma_d: float = 1.0) -> WeightToPattern:
     """The best weight [1, -1], its pattern ``Cov(x) w / Var(w'x)``, and what methods say at s = 1, d = sigma_d."""
     x, s = _points(sigma_d)
     covariance = toy.linear_covariance(sigma_d)
@@ -120,7 +120,7 @@ def from_weight(sigma_d: float = 1.0) -> FromWeight:
             importance[method] = str(reason)
     note = "" if sigma_d else ("Without d there is nothing to suppress: x2 is always 0. Gradient and OpenAPI still "
                                "give it a weight; whoever looks at how x2 moves gives it nothing.")
-    return FromWeight(sigma_d, x, s > 0, at, covariance, covariance @ BEST / (BEST @ covariance @ BEST),
+    return WeightToPattern(sigma_d, x, s > 0, at, covariance, covariance @ BEST / (BEST @ covariance @ BEST),
                       np.cov(x.T), haufe_patterns(x, BEST[:, None])[:, 0], importance, note)
 
 
@@ -130,7 +130,7 @@ def explain_linear(method: str, weights: np.ndarray, at: np.ndarray, data: np.nd
     layer = nn.Linear(len(weights), 2, bias=False)
     layer.weight.data = torch.tensor(np.stack([-weights, weights]) / 2, dtype=torch.float32)
     model = Model("toy", freeze(nn.Sequential(nn.Flatten(), layer)), 1.0)
-    training = Training(data[:, None, :].astype(np.float32), np.zeros(len(data), np.int64))
+    training = TrainingImages(data[:, None, :].astype(np.float32), np.zeros(len(data), np.int64))
     entry = METHODS[method]
     context = Context(model, at[None, :], 1, "margin", training)
     return np.asarray(entry.function(context, **entry.check(options)), np.float64).ravel()

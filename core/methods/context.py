@@ -15,9 +15,9 @@ from torch.nn.functional import logsigmoid
 from core.cache import Memory
 from core.types import margin
 
-BATCH = 512  # images in one pass through the network: bounds memory whatever an option says
-KEPT = 32  # results that are shared of one image
-PRECISION = {"margin": np.float32, "probability": np.float64}  # of the explained scalar
+IMAGES_PER_PASS = 512  # images in one pass through the network: bounds memory whatever an option says
+SHARED_RESULTS = 32  # results that are shared of one image
+PRECISION_OF = {"margin": np.float32, "probability": np.float64}  # of the explained scalar
 
 
 class Network(Protocol):
@@ -29,7 +29,7 @@ class Network(Protocol):
     def predict_proba(self, x: np.ndarray) -> np.ndarray: ...
 
 
-class Explained(nn.Module):
+class ExplainedOutput(nn.Module):
     """The scalar being explained, from images (n,h,w) to (n,).
 
     ``margin``: mean over other classes c' of logit_c - logit_c', whose gradient inside a linear region is
@@ -55,7 +55,7 @@ def log_odds(logits: torch.Tensor, target: int) -> torch.Tensor:
     return logits[:, target] - others.logsumexp(1)
 
 
-class Training:
+class TrainingImages:
     """The training images, flattened, with what many methods need of them, computed once.
 
     ``x (n,d)`` in the data's own precision; ``y (n,)``.
@@ -63,7 +63,7 @@ class Training:
 
     def __init__(self, x: np.ndarray, y: np.ndarray):
         self.x, self.y = x.reshape(len(x), -1), y
-        self._memory = Memory(KEPT)
+        self._memory = Memory(SHARED_RESULTS)
 
     @property
     def mean(self) -> np.ndarray:
@@ -98,7 +98,7 @@ class Shared:
     """What several methods need of one image and output, computed once, whichever of them asks first."""
 
     def __init__(self):
-        self._memory = Memory(KEPT)
+        self._memory = Memory(SHARED_RESULTS)
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """What ``compute`` gives; ``key`` holds all it depends on beside the image. Its arrays are read-only."""
@@ -113,11 +113,11 @@ class Context:
     that of the image this one was derived from. ``shared`` is common to all contexts of the same image and output.
     """
 
-    def __init__(self, network: Network, image: np.ndarray, target: int, output: str, training: Training,
+    def __init__(self, network: Network, image: np.ndarray, target: int, output: str, training: TrainingImages,
                  seed: int = 0, shared: Shared | None = None, number: int = 0):
         # A confident probability differs from 1 by less than float32 can say.
         self.network, module = network, network.double if output == "probability" else network.module
-        self.explained, self.precision = Explained(module, target, output), PRECISION[output]
+        self.explained, self.precision = ExplainedOutput(module, target, output), PRECISION_OF[output]
         self.image, self.target, self.output = np.array(image, np.float32), target, output
         self.training, self.seed, self.shared, self.number = training, seed, shared or Shared(), number
         self.facts: dict[str, Any] = {}
@@ -143,7 +143,7 @@ class Context:
         with torch.no_grad():
             return self.explained.module(self.tensor(self.image)).shape[1]
 
-    def private(self) -> Explained:
+    def hookable_copy(self) -> ExplainedOutput:
         """A copy of the explained module for methods that hook into it: other threads never see it."""
         return copy.deepcopy(self.explained)
 
@@ -168,11 +168,11 @@ class Context:
 
     def gradients(self, images: np.ndarray) -> np.ndarray:
         """Its gradient ``(n,h,w)`` float64 at each image (n,h,w)."""
-        found = []
+        gradients = []
         for part in self._batches(images):
             part = part.requires_grad_(True)
-            found.append(torch.autograd.grad(self.explained(part).sum(), part)[0])
-        return torch.cat(found).double().numpy()
+            gradients.append(torch.autograd.grad(self.explained(part).sum(), part)[0])
+        return torch.cat(gradients).double().numpy()
 
     def baseline(self, name: str) -> np.ndarray:
         """The image ``(h,w)`` that stands for "feature absent": ``zero`` or the training ``mean``."""
@@ -181,4 +181,4 @@ class Context:
         return np.zeros(self.shape, np.float32)
 
     def _batches(self, images: np.ndarray | Sequence) -> tuple[torch.Tensor, ...]:
-        return self.tensor(images).split(BATCH)
+        return self.tensor(images).split(IMAGES_PER_PASS)

@@ -10,7 +10,7 @@ from scipy.special import expit, exprel
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from core.methods.context import BATCH, Context
+from core.methods.context import IMAGES_PER_PASS, Context
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
@@ -67,8 +67,8 @@ def integrated_gradients(context: Context, *, steps: int = 50, baseline: str = "
     from captum.attr import IntegratedGradients
 
     base = context.tensor(context.baseline(baseline))
-    return _attribute(IntegratedGradients(context.private()), context, baselines=base, n_steps=steps,
-                      internal_batch_size=BATCH)
+    return _attribute(IntegratedGradients(context.hookable_copy()), context, baselines=base, n_steps=steps,
+                      internal_batch_size=IMAGES_PER_PASS)
 
 
 @METHODS.register(
@@ -99,7 +99,7 @@ def deeplift(context: Context, *, baseline: str = "zero") -> np.ndarray:
     if context.output == "probability" and context.classes > 2:
         raise NotApplicable("DeepLift's rule for a softmax of more than two classes does not add up to the change of "
                             "the probability; explain the margin.")
-    module, base = context.private(), context.tensor(context.baseline(baseline))
+    module, base = context.hookable_copy(), context.tensor(context.baseline(baseline))
     check_relus(module, context, "DeepLift")
     _set_apart(module)
     module.output = "margin"
@@ -143,7 +143,7 @@ def gradientshap(context: Context, *, samples: int = 50, noise: float = 0.0) -> 
 def guided_backprop(context: Context) -> np.ndarray:
     from captum.attr import GuidedBackprop
 
-    module = context.private()
+    module = context.hookable_copy()
     check_relus(module, context, "Guided backpropagation")
     return _attribute(GuidedBackprop(module), context)
 
@@ -186,8 +186,8 @@ def _set_apart(module: nn.Module) -> None:
     otherwise, and one reads what the other has changed."""
     for part in [m for m in module.modules() if isinstance(m, nn.Sequential)]:
         layers = list(part)
-        for i in reversed([i for i, (one, then) in enumerate(zip(layers, layers[1:]))
-                           if isinstance(one, nn.ReLU) and isinstance(then, nn.MaxPool2d)]):
+        for i in reversed([i for i, (layer, following) in enumerate(zip(layers, layers[1:]))
+                           if isinstance(layer, nn.ReLU) and isinstance(following, nn.MaxPool2d)]):
             part.insert(i + 1, _Copy())
 
 

@@ -226,7 +226,7 @@ def _conjugate_gradients(rows: np.ndarray, weights: np.ndarray, strength: float)
         return ((rows @ v.astype(rows.dtype)) @ rows).astype(np.float64)
 
     system = LinearOperator((len(weights),) * 2, matvec=lambda v: moment(v) + strength * v, dtype=np.float64)
-    found, unfinished = cg(system, moment(weights), rtol=1e-6, maxiter=300)
+    solution, unfinished = cg(system, moment(weights), rtol=1e-6, maxiter=300)
     if unfinished:
         raise NotApplicable("The left side of equation 7 was not solved: the strength is too small for this data.")
-    return found
+    return solution

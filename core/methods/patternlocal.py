@@ -24,18 +24,17 @@ from core.methods.pattern import (
     patterns,
     penalty_scale,
 )
-from core.methods.simplification import OPTIONS as SIMPLIFICATION_OPTIONS
-from core.methods.simplification import Simplification
+from core.methods.simplification import SIMPLIFICATION_OPTIONS, Simplification
 from core.methods.surrogate import Surrogate
 from core.registry import METHODS, Option
 from core.types import NotApplicable, Steps
 
-OPTIONS = (
+PATTERN_OPTIONS = (
     Option("surrogate", "Whose weights become a pattern.",
            choices=("gradient", "openapi", "smoothgrad", "lime", "kernelshap")),
     *SIMPLIFICATION_OPTIONS,
     *(replace(o, default="data") if o.name == "sampling" else
-      replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.OPTIONS),
+      replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.SURROGATE_OPTIONS),
     replace(NOISE, default=0.1, when=(("surrogate", ("smoothgrad",)),)),
     Option("share", "Share of the training images in the neighbourhood, the nearest first.", low=0.001, high=1.0,
            log=True),
@@ -73,7 +72,7 @@ def pattern(context: Context) -> np.ndarray:
 
 
 @METHODS.register(
-    "patternlocal", label="PatternLocal", group="pattern", seeded=True, options=OPTIONS,
+    "patternlocal", label="PatternLocal", group="pattern", seeded=True, options=PATTERN_OPTIONS,
     summary="Turns the local weights into a pattern: which pixels move together with the surrogate's output "
             "among training images near this one. Pixels used only to cancel noise drop out.",
     misleads="It needs training images like this one: where shapes move (RIGID) few neighbours share the shape.",
@@ -97,7 +96,7 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
     data = surrogates.features(context, h)
     if count > len(data):
         raise NotApplicable(f"count is {count:,}, and there are {len(data):,} training images.")
-    here = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
+    here = h.project(context.image.reshape(1, -1))[0].astype(np.float64)
     center = here
     if project:
         threshold = 0.5 if context.output == "probability" else 0.0
@@ -119,8 +118,8 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
     context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
     if not values.any():
         context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
-    return Steps(weights=h.paint(found.weights).reshape(context.shape),
-                 pattern=h.paint(values).reshape(context.shape),
+    return Steps(weights=h.to_map(found.weights).reshape(context.shape),
+                 pattern=h.to_map(values).reshape(context.shape),
                  neighbours=p[0], distances=distance[0], fit=found.fit,
                  outputs=found.output + (outputs(data, found.weights) - here @ found.weights))
 
@@ -134,7 +133,7 @@ def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any])
                                                    noise=settings["noise"])}[surrogate]()
         h = surrogates.simplified(context, settings)
         output = float(context.outputs(context.image[None])[0])
-        return h, Surrogate(h.pull(pixels.ravel()), math.nan, math.nan, output)
+        return h, Surrogate(h.pullback(pixels.ravel()), math.nan, math.nan, output)
     switched = surrogate == "kernelshap" or settings["sampling"] == "mask"
     h, found = surrogates.fitted(context, surrogate, settings, per="unit" if switched else "presence")
     surrogates.report(context, found, settings["samples"])

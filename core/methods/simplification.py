@@ -1,9 +1,9 @@
 """Simplifications h: fewer features than pixels, on which surrogates and patterns can live.
 
-Each gives ``forward`` (images to features), ``restore`` (features back to images around x) and ``paint``
-(weights of features to a map), and ``switch`` (features off where z is 0: they become the reference's).
-``restore`` changes an image only by what the features say:
-``forward(restore(z)) = z``, and it is linear in z, with ``pull`` its transpose for gradients.
+Each gives ``project`` (images to features), ``lift`` (features back to images around x) and ``to_map``
+(weights of features to a map), and ``mask`` (features off where z is 0: they become the reference's).
+``lift`` changes an image only by what the features say:
+``project(lift(z)) = z``, and it is linear in z, with ``pullback`` its transpose for gradients.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.methods.context import Context
 from core.registry import Option
 from core.types import NotApplicable
 
-OPTIONS = (
+SIMPLIFICATION_OPTIONS = (
     Option("simplify", "Features the surrogate speaks about: pixels, squares of a grid, superpixels that follow the "
            "image (SLIC), or principal components of the training images.",
            choices=("pixels", "grid", "slic", "low-rank"), default="pixels"),
@@ -39,19 +39,19 @@ class Pixels:
     def size(self) -> int:
         return self.image.size
 
-    def forward(self, images: np.ndarray) -> np.ndarray:
+    def project(self, images: np.ndarray) -> np.ndarray:
         return images
 
-    def restore(self, z: np.ndarray) -> np.ndarray:
+    def lift(self, z: np.ndarray) -> np.ndarray:
         return z
 
-    def switch(self, z: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    def mask(self, z: np.ndarray, reference: np.ndarray) -> np.ndarray:
         return reference + z * (self.image - reference)
 
-    def pull(self, gradient: np.ndarray) -> np.ndarray:
+    def pullback(self, gradient: np.ndarray) -> np.ndarray:
         return gradient
 
-    def paint(self, weights: np.ndarray) -> np.ndarray:
+    def to_map(self, weights: np.ndarray) -> np.ndarray:
         return weights
 
 
@@ -66,21 +66,21 @@ class Superpixels:
     def size(self) -> int:
         return int(self.labels.max()) + 1
 
-    def forward(self, images: np.ndarray) -> np.ndarray:
+    def project(self, images: np.ndarray) -> np.ndarray:
         average = np.zeros((self.labels.size, self.size), images.dtype)
         average[np.arange(self.labels.size), self.labels] = 1 / np.bincount(self.labels)[self.labels]
         return images @ average
 
-    def restore(self, z: np.ndarray) -> np.ndarray:
-        return self.image + (z - self.forward(self.image[None]))[:, self.labels]
+    def lift(self, z: np.ndarray) -> np.ndarray:
+        return self.image + (z - self.project(self.image[None]))[:, self.labels]
 
-    def switch(self, z: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    def mask(self, z: np.ndarray, reference: np.ndarray) -> np.ndarray:
         return reference + z[:, self.labels] * (self.image - reference)
 
-    def pull(self, gradient: np.ndarray) -> np.ndarray:
+    def pullback(self, gradient: np.ndarray) -> np.ndarray:
         return np.bincount(self.labels, gradient, self.size)
 
-    def paint(self, weights: np.ndarray) -> np.ndarray:
+    def to_map(self, weights: np.ndarray) -> np.ndarray:
         return weights[..., self.labels]
 
 
@@ -96,20 +96,20 @@ class LowRank:
     def size(self) -> int:
         return len(self.basis)
 
-    def forward(self, images: np.ndarray) -> np.ndarray:
+    def project(self, images: np.ndarray) -> np.ndarray:
         return (images @ self.basis.T - self.mean @ self.basis.T).astype(images.dtype)
 
-    def restore(self, z: np.ndarray) -> np.ndarray:
-        return self.image + (z - self.forward(self.image[None])) @ self.basis
+    def lift(self, z: np.ndarray) -> np.ndarray:
+        return self.image + (z - self.project(self.image[None])) @ self.basis
 
-    def switch(self, z: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        off, on = self.forward(np.stack([reference, self.image]))
-        return self.restore(off + z * (on - off))
+    def mask(self, z: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        off, on = self.project(np.stack([reference, self.image]))
+        return self.lift(off + z * (on - off))
 
-    def pull(self, gradient: np.ndarray) -> np.ndarray:
+    def pullback(self, gradient: np.ndarray) -> np.ndarray:
         return self.basis @ gradient
 
-    def paint(self, weights: np.ndarray) -> np.ndarray:
+    def to_map(self, weights: np.ndarray) -> np.ndarray:
         return weights @ self.basis
 
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from core.cache import Memory
 
-BATCH = 256  # images in one forward pass
+IMAGES_PER_PASS = 256  # images in one forward pass
 CONVOLVED = 16  # the same of a network whose layers are larger than its images: what lies between stays in the cache
 
 
@@ -41,7 +41,7 @@ class Model:
     @cached_property
     def batch(self) -> int:
         """Images in one forward pass."""
-        return CONVOLVED if any(isinstance(layer, nn.Conv2d) for layer in self.module.modules()) else BATCH
+        return CONVOLVED if any(isinstance(layer, nn.Conv2d) for layer in self.module.modules()) else IMAGES_PER_PASS
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""

@@ -21,13 +21,13 @@ from core.registry import MODELS, ModelEntry
 from core.types import Dataset, Split, one_of, whole_number
 
 Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
-WAYS = ("auto", "plain", "whitened")
+TRAINING_MODES = ("auto", "plain", "whitened")
 EPOCHS = 80
 PATIENCE = 10  # epochs without a better validation accuracy or loss
 TRIAL = 3  # epochs plain training gets by itself
 LIFTED = 0.8  # validation accuracy that makes the other way unnecessary
 GOOD = 0.9999  # validation accuracy that ends a training
-BATCH = 64
+BATCH_SIZE = 64
 WHITEN = 1e-3  # share of the mean eigenvalue added before the inverse square root
 _one_at_a_time = threading.Lock()  # PyTorch has one generator for all threads
 
@@ -43,7 +43,7 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
     ``epochs``: at most so many passes over the data in place of EPOCHS.
     """
     most = EPOCHS if epochs is None else whole_number("epochs", epochs, 1)
-    one_of("training", way, WAYS)
+    one_of("training", way, TRAINING_MODES)
     entry = MODELS[kind]
     size = dataset.train.x.shape[-1]
     tell = progress or (lambda done, total, text: None)
@@ -112,7 +112,7 @@ class _Run:
         fresh = self.epochs > 0 and self.dataset.fresh is not None
         x, y = self._prepare(self.dataset.fresh(self.epochs) if fresh else self.dataset.train)
         self.module.train()
-        for batch in torch.randperm(len(y)).split(BATCH):
+        for batch in torch.randperm(len(y)).split(BATCH_SIZE):
             loss = cross_entropy(self.module(x[batch]), y[batch])
             self.optimizer.zero_grad()
             loss.backward()

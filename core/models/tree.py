@@ -19,10 +19,10 @@ from core.registry import MODELS
 from core.types import Dataset
 
 LEAVES = 16
-FEWEST = 100  # images in a leaf (the paper's number)
+MIN_LEAF_IMAGES = 100  # images in a leaf (the paper's number)
 SPARSITY = 1e-4  # penalty on the sum of |weights| beside the mean cross-entropy
-PASSES = 300  # over a leaf's images, at most
-LOOK = 10  # passes between two looks at the validation images
+MAX_PASSES = 300  # over a leaf's images, at most
+PASSES_BETWEEN_CHECKS = 10  # passes between two looks at the validation images
 CLASSES = 10
 
 
@@ -48,8 +48,8 @@ class LogisticModelTree(nn.Module):
         """Number of the leaf ``(n,)`` that each image (n,h,w) falls into."""
         flat, node = x.flatten(1), torch.zeros(len(x), dtype=torch.long)
         while (inner := self.pixel[node] >= 0).any():
-            at = self.pixel[node].long().clamp(min=0)
-            right = flat.gather(1, at[:, None])[:, 0] > self.threshold[node]
+            pixel = self.pixel[node].long().clamp(min=0)
+            right = flat.gather(1, pixel[:, None])[:, 0] > self.threshold[node]
             node = torch.where(inner, torch.where(right, self.right[node], self.left[node]).long(), node)
         return self.left[node].long()
 
@@ -75,7 +75,8 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[
 
     x, y = dataset.train.x.reshape(len(dataset.train), -1), np.asarray(dataset.train.y)
     tell(0, LEAVES + 1, "growing the tree")
-    grown = DecisionTreeClassifier(max_leaf_nodes=LEAVES, min_samples_leaf=FEWEST, random_state=seed).fit(x, y).tree_
+    classifier = DecisionTreeClassifier(max_leaf_nodes=LEAVES, min_samples_leaf=MIN_LEAF_IMAGES, random_state=seed)
+    grown = classifier.fit(x, y).tree_
     is_leaf = grown.children_left < 0
     numbers = np.cumsum(is_leaf) - 1
     tensor = torch.from_numpy
@@ -89,12 +90,12 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[
     images = [nn.functional.pad(tensor(np.array(part.x)).flatten(1), (0, 1), value=1.0)  # ones: the constant term
               for part in (dataset.train, dataset.val)]
     labels = [tensor(np.array(part.y)) for part in (dataset.train, dataset.val)]
-    found = [module.regions(part) for part in images]
+    leaves_of = [module.regions(part) for part in images]
     tell(1, leaves + 1, "a regression on all images")
     root, most = _regression(images, labels, torch.zeros(d + 1, CLASSES))
     for leaf in range(leaves):
         tell(leaf + 1, leaves + 1, f"leaf {leaf + 1} of {leaves}")
-        inside = [at == leaf for at in found]
+        inside = [at == leaf for at in leaves_of]
         weights, passes = _regression([p[i] for p, i in zip(images, inside)],
                                       [p[i] for p, i in zip(labels, inside)], root)
         module.weight.data[leaf], module.bias.data[leaf], most = weights[:-1].T, weights[-1], max(most, passes)
@@ -123,13 +124,13 @@ def _regression(images: list[torch.Tensor], labels: list[torch.Tensor],
     step = 2 / np.linalg.eigvalsh((x.T @ x / len(x)).double().numpy())[-1]
     weights = ahead = start.clone()
     best, quality, at, since, momentum = start, _loss(images[1], labels[1], start), 0, 0, 1.0
-    for turn in range(1, PASSES + 1):
+    for turn in range(1, MAX_PASSES + 1):
         slope = x.T @ ((x @ ahead).softmax(1) - y) / len(x)
         new = ahead - step * slope
         new[:-1] = new[:-1].sign() * (new[:-1].abs() - step * SPARSITY).clamp(min=0)
         momentum, before = (1 + (1 + 4 * momentum**2) ** 0.5) / 2, momentum
         ahead, weights = new + (before - 1) / momentum * (new - weights), new
-        if turn % LOOK == 0:
+        if turn % PASSES_BETWEEN_CHECKS == 0:
             reached = _loss(images[1], labels[1], weights)
             since += 1
             if reached < quality:
