@@ -32,7 +32,7 @@ from core.cache import cached
 from core.datasets.digits import with_training_images
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, TrainingImages
-from core.registry import DATASETS, METHODS, METRICS, MODELS, MetricEntry, canonical, usual_model
+from core.registry import DATASETS, METHODS, METRICS, MODELS, MetricEntry, canonical
 from core.types import (
     Attribution,
     Dataset,
@@ -337,11 +337,10 @@ def models_stamp() -> tuple:
 
 def known_models(spec: Spec) -> list[ModelRecord]:
     """The records of all models trained (or tried) for the Spec's data, any SNR and kind."""
-    def any_kind(key: Spec) -> Spec:
-        return key.replace(snr=0.0, model=usual_model(key.dataset))
+    def data(key: Spec) -> Spec:
+        return key.replace(**DATASETS[key.dataset].fields(key) | {"snr": 0.0}).only("data", also=("model_seed",))
 
-    wanted = any_kind(canonical(spec).model_key())
-    return [record for record in models.records() if any_kind(record.spec) == wanted]
+    return [record for record in models.records() if data(record.spec) == data(spec)]
 
 
 def data_name(spec: Spec) -> str:

@@ -118,6 +118,11 @@ class DatasetEntry(Entry):
             raise InputError(f"The option {clashes[0]!r} of the data set {self.name!r} has the name of a Spec's field "
                              f"{clashes[0]!r}, which means something else. Give the option another name.")
 
+    def spec(self, **options: Any) -> Spec:
+        """The Spec of this data set with some of its options."""
+        fields = {field_of(o): options.pop(o.name) for o in self.options if field_of(o) and o.name in options}
+        return Spec(dataset=self.name, **fields, data_options=options)
+
     def arguments(self, spec: Spec) -> dict[str, Any]:
         """What the function is called with for a Spec: its checked options."""
         further = dict(spec.data_options)
@@ -250,7 +255,9 @@ def canonical(spec: Spec) -> Spec:
         return spec
     data = DATASETS[spec.dataset]
     if spec.dataset not in MODELS[spec.model].datasets:
-        raise InputError(f"{spec.model} is not made for {data.label}; {' and '.join(models_for(spec.dataset))} are.")
+        fitting = " and ".join(models_for(spec.dataset))
+        raise InputError(f"{spec.model} is not made for {data.label}; "
+                         + (f"{fitting} are." if fitting else "no model is yet."))
     result = spec.replace(**data.fields(spec), options=METHODS[spec.method].check(dict(spec.options)))
     result.__dict__["canonical"] = True
     return result

@@ -94,15 +94,18 @@ def _data_set(name: str) -> Example:
     if "size" not in options or CARD_EDGE not in options["size"].choices:
         raise NotApplicable(f"This data set has no {CARD_EDGE} × {CARD_EDGE} version, so there is no tiny example.")
     pictures, start = [], time.perf_counter()
-    for scenario in options["scenario"].choices if "scenario" in options else (EXAMPLE.scenario,):
-        spec = EXAMPLE.replace(dataset=name, scenario=scenario)
-        ready = [r.spec.snr for r in pipeline.known_models(spec) if r.spec.model == spec.model and r.available]
-        spec = spec.replace(snr=ready[-1] if ready else spec.snr, samples=CARD_IMAGES)
+    kind = next((o for o in options.values() if o.choices and o.name != "size"), options["size"])
+    usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": CARD_EDGE}
+    for value in kind.choices:
+        spec = DATASETS[name].spec(**{**usual, kind.name: value})
+        ready = [r.spec.snr for r in pipeline.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
+        fewer = {"samples": CARD_IMAGES} if "samples" in options else {}
+        spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **fewer)
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
         known = mask is not None and np.any(mask)
-        pictures.append(Picture(np.asarray(data.test.x[0]), "image", scenario + ("" if known else ": no known truth"),
-                             mask if known else None))
+        caption = kind.text(value) + ("" if known else ": no known truth")
+        pictures.append(Picture(np.asarray(data.test.x[0]), "image", caption, mask if known else None))
     work = f"to make or open {len(pictures)} × {CARD_IMAGES} images"
     return Example(tuple(pictures), time.perf_counter() - start, work)
 

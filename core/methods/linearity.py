@@ -6,16 +6,17 @@ everywhere: its misfit falls four times with every halving of the radius. An ans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from core.methods.black_box import EPS, BlackBox
 
-FEWEST, MOST = 4, 16  # random lines on which a radius is found: one a hundred pixels
+FEWEST, MOST = 4, 16  # random lines on which a radius is found: one more for every 200 pixels
 SMALLEST = 1e-11  # radius below which the digits of any difference are lost
 FLAT = 7  # radii just outside the straight part, two of them lucky, with the same misfit: noise
+OUTSIDE = range(-1, 6)  # powers of 2 of the straight radius at which curvature is looked for
 NEAR = 16  # times the tolerance: a misfit just outside the radius that curvature could have left
 RISES = ((3.2, 5.0), (6.5, 10.0))  # of curvature's misfit with a doubled radius: 4 times, or 8 at an inflection
 PIECES = 16  # of the stretch beyond the radius that are compared with each other
@@ -86,10 +87,17 @@ def query(lines: Sequence[Line], places: Sequence[float]) -> None:
             line.known[t] = value
 
 
+def _places(radii: Iterable[float]) -> list[float]:
+    """What ``Line.misfit`` needs to know at some radii."""
+    return [t for r in radii for t in (r, -r, r / 2)]
+
+
 def misfit(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """|a - b|, infinite where one of them is: there a probability is 0."""
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf)
+        gap = np.abs(a - b)
+    gap[np.isnan(gap)] = np.inf
+    return gap
 
 
 def directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
@@ -106,9 +114,11 @@ def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: l
     border, or nothing but rounding is seen.
     """
     d = len(box.x)
-    lines = [Line(box, v) for v in directions(rng, int(np.clip(FEWEST + d // 100, FEWEST, MOST)), d)]
+    lines = [Line(box, v) for v in directions(rng, int(np.clip(FEWEST + d // 200, FEWEST, MOST)), d)]
     for _ in range(2):
         straight, bent = _search(box, lines, radius, trace, tell)
+        if bent and straight:
+            query([bent], _places(straight * 2.0**k for k in OUTSIDE))
         noise = _noise(bent, straight, radius) if bent else None
         if noise is None or box.coarse:
             break
@@ -118,6 +128,7 @@ def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: l
         raise NoAnswer(ROUNDED if box.coarse else BORDER)
     if bent and _curved(bent, straight):
         raise NoAnswer(ROUNDED if box.coarse else SMOOTH)
+    query(lines, (straight, -straight))
     change = np.stack([line.at(straight, -straight) for line in lines])
     if not change.any() and not _truly_constant(box, bent, straight):
         raise NoAnswer(ROUNDED)
@@ -148,7 +159,8 @@ def _search(box: BlackBox, lines: list[Line], radius: float, trace: list[Round],
                 last, radius = group[-1], radius / 2
                 if radius < SMALLEST:
                     return 0.0, last
-                query(group[:1], (-radius, radius / 2, -radius / 2, radius / 4))  # two radii at once
+                if -radius not in group[0].known:  # look ahead: a query costs little less than three
+                    query(group[:1], _places((radius, radius / 2, radius / 4)))
     trace.append(Round(radius, largest, True, radius * np.stack([line.direction for line in lines])))
     return radius, last
 
@@ -160,7 +172,7 @@ def _noise(line: Line, straight: float, start: float) -> np.ndarray | float | No
     """
     radii = [max(straight, SMALLEST) * 2.0**k for k in range(1, FLAT + 1)]
     if radii[-1] <= start:
-        query([line], [t for r in radii for t in (r, -r, r / 2)])
+        query([line], _places(radii))
         gaps = np.stack([line.misfit(r) for r in radii])
         usual = np.sort(gaps.max(1))
         if np.isfinite(usual[-1]) and usual[-1] <= 4 * usual[2] and not _ends(line, straight, usual[2]):
@@ -201,9 +213,7 @@ def _curved(line: Line, radius: float) -> bool:
     Near the tolerance curvature shows by the misfit's fall, three radii in a row; farther out by a stretch that is
     nowhere straight.
     """
-    radii = [radius * 2.0**k for k in range(-1, 6)]
-    query([line], [t for r in radii for t in (r, -r, r / 2)])
-    gaps = np.stack([line.misfit(r) for r in radii]) / line.box.tolerance
+    gaps = np.stack([line.misfit(radius * 2.0**k) for k in OUTSIDE]) / line.box.tolerance
     if gaps[2].max() <= NEAR:
         with np.errstate(invalid="ignore", divide="ignore"):
             rise = gaps[1:] / gaps[:-1]

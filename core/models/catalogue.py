@@ -57,8 +57,8 @@ def stamp(key: Spec | None = None) -> tuple:
 
     It costs microseconds: what it holds is when the files that tell of models were last written.
     """
-    paths = [store.ASSETS / "manifest.json", _trained()]
-    return (str(_trained()), *map(_state, paths if key is None else [*paths, _record_path(key)]))
+    trained = sorted(_trained().glob("*.json")) if key is None else [_record_path(key)]
+    return (str(_trained()), *map(_state, [store.ASSETS / "manifest.json", _trained(), *trained]))
 
 
 def _state(path: Path) -> tuple[int, ...]:

@@ -107,8 +107,8 @@ def test_left_out_flags_take_the_specs_defaults():
 @pytest.mark.parametrize("flags, text", [
     (["--method", "patternlokal"], "Did you mean patternlocal"), (["--model", "RNN"], "MLP"),
     (["--dataset", "cifar"], "xai-tris"), (["--scenario", "FOO"], "XOR"),
-    (["--snr", "abc"], "snr must be a number"),
-    (["--snr", "nan"], "snr"), (["--snr", "2"], "snr"), (["--seed", "1.5"], "seed must be a number"),
+    (["--snr", "abc"], "snr must be a finite number"),
+    (["--snr", "nan"], "snr"), (["--snr", "2"], "snr"), (["--seed", "1.5"], "seed must be a whole number"),
     (["--seed", "-1"], "seed"), pytest.param(["--seed", "9" * 400], "seed", id="--seed beyond float"),
     (["--size", "9"], "size"),
     (["--samples", "401"], "samples"), (["--option", "share"], "NAME=VALUE"), (["--option", "shar=1"], "share"),

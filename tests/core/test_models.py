@@ -231,7 +231,7 @@ def test_a_large_tree_on_large_images_splits_alike_when_it_comes_back_from_its_f
     """Nodes, leaves and pixels above 2,048, which half precision cannot tell apart."""
     rng, spec = np.random.default_rng(0), Spec(dataset="mnist", model="LMT", model_seed=7)
     module = full_tree(12, 64, rng)
-    models.keep(Model("LMT", module, 1.0), spec)
+    models.keep(Model("LMT", module, 1.0), canonical(spec).model_key())
     again = models.load(spec).module
     assert int(again.pixel.max()) == 4095 and int(again.left.max()) > 4096
     for name, buffer in module.named_buffers():
@@ -251,9 +251,9 @@ def test_a_threshold_between_two_neighbouring_values_keeps_them_apart():
     assert np.array_equal(tree._rounded_down(low.astype(np.float64)), low)
 
 
-@pytest.mark.parametrize("record", [r for r in SHIPPED if r["model"] == "LMT"], ids=name)
+@pytest.mark.parametrize("record", [r for r in SHIPPED if r.spec.model == "LMT"], ids=name)
 def test_a_shipped_tree_has_the_numbers_that_its_file_holds(record):
-    raw, module = load_file(store.ASSETS / "models" / record["file"]), models.load(spec_of(record)).module
+    raw, module = load_file(store.ASSETS / "models" / record.file), models.load(record.spec).module
     for part, buffer in module.named_buffers():
         assert torch.equal(buffer.double(), raw[part].double()), part
         assert buffer.dtype == (torch.float32 if part == "threshold" else torch.int32)

@@ -120,7 +120,7 @@ def test_a_reader_between_the_new_file_and_its_record_gets_the_old_network(retra
 
     monkeypatch.setattr(catalogue, "_write_record", look_first)
     new = retrain(2)
-    assert seen == [old["sha256"]] and models.load(HERE).digest == new["sha256"]
+    assert seen == [old.sha256] and models.load(HERE).digest == new.sha256
 
 
 def test_a_reader_of_a_record_whose_file_has_just_been_replaced_gets_the_new_network(retrain, monkeypatch):
@@ -133,13 +133,13 @@ def test_a_reader_of_a_record_whose_file_has_just_been_replaced_gets_the_new_net
         return checked(path, expected)
 
     monkeypatch.setattr(store, "checked", replaced)
-    assert models.load(HERE).digest == turns[0]["sha256"]
+    assert models.load(HERE).digest == turns[0].sha256
 
 
 def test_a_model_whose_file_is_lost_is_told_once(retrain):
     record = retrain(1)
-    (store.home() / "models" / record["file"]).unlink()
-    with pytest.raises(InputError, match=record["file"]):
+    (store.home() / "models" / record.file).unlink()
+    with pytest.raises(InputError, match=record.file):
         models.load(HERE)
 
 
