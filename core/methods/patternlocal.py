@@ -13,17 +13,7 @@ from core.methods import surrogate as surrogates
 from core.methods.context import Context
 from core.methods.gradient import NOISE, smoothgrad
 from core.methods.openapi import exact_weights
-from core.methods.pattern import (
-    KERNELS,
-    covariance_patterns,
-    distances,
-    must_apply,
-    neighbourhoods,
-    output_variance,
-    outputs,
-    patterns,
-    penalty_scale,
-)
+from core.methods.pattern import KERNELS, LocalOutputs
 from core.methods.simplification import SIMPLIFICATION_OPTIONS, Simplification
 from core.methods.surrogate import Surrogate
 from core.registry import METHODS, Option
@@ -66,9 +56,9 @@ def pattern(context: Context) -> np.ndarray:
     if not weights.any():
         raise NotApplicable("The gradient is zero everywhere, so it has no output to follow.")
     data = context.training.x
-    p = np.full((1, len(data)), 1 / len(data))
-    must_apply(p, output_variance(data, weights[None], p))
-    return covariance_patterns(data, weights[None], p)[0].reshape(context.shape)
+    alike = LocalOutputs.weighted(data, weights[None], np.full((1, len(data)), 1 / len(data)))
+    alike.must_apply()
+    return alike.patterns()[0].reshape(context.shape)
 
 
 @METHODS.register(
@@ -90,38 +80,35 @@ def patternlocal(context: Context, *, surrogate: str = "gradient", share: float 
 def steps(context: Context, *, surrogate: str, share: float, count: int, kernel: str, bandwidth: float,
           project: bool, solver: str, regression: str, strength: float, shrinkage: float, **settings) -> Steps:
     """PatternLocal with everything it passes through; the options are those of the method."""
-    h, found = fit_surrogate(context, surrogate, settings)
-    if not found.weights.any():
+    h, fitted = fit_surrogate(context, surrogate, settings)
+    if not fitted.weights.any():
         raise NotApplicable("The surrogate's weights are all zero, so it has no output to follow.")
-    data = surrogates.features(context, h)
+    data, x = surrogates.features(context, h), h.project(context.image.reshape(1, -1))[0].astype(np.float64)
     if count > len(data):
         raise NotApplicable(f"count is {count:,}, and there are {len(data):,} training images.")
-    here = h.project(context.image.reshape(1, -1))[0].astype(np.float64)
-    center = here
-    if project:
-        threshold = 0.5 if context.output == "probability" else 0.0
-        center = here - (found.output - threshold) * found.weights / (found.weights @ found.weights)
-    if data is context.training.x and not project:
-        distance = context.shared.once("distances", lambda: distances(data, here[None], context.training.squares))
-    else:
-        distance = distances(data, center[None])
-    p = neighbourhoods(distance, share, count or None, kernel, bandwidth)
-    must_apply(p, output_variance(data, found.weights[None], p))
-    scale = 1.0
+    local = LocalOutputs.around(
+        data, fitted.weights[None], _nearest_on_plane(x, fitted, context.output)[None] if project else x[None],
+        share=share, count=count or None, kernel=kernel, bandwidth=bandwidth,
+        squares=context.training.squares if data is context.training.x else None)
+    local.must_apply()
     if solver == "eq7-left":
-        strength = max(strength, 1e-9)
-        scale = float(p[0] @ np.square(data).mean(1, dtype=np.float64))
+        strength = max(strength, 1e-9) * float(local.p[0] @ np.square(data).mean(1, dtype=np.float64))
     elif regression == "l1" or strength:
-        scale = penalty_scale(data, found.weights, p, regression)
-    values = patterns(data, found.weights[None], p, penalty=regression, strength=strength * scale,
-                      shrinkage=shrinkage, solver=solver)[0]
+        strength *= local.penalty_scale(regression)
+    values = local.patterns(regression, strength, shrinkage, solver)[0]
+    p = local.p[0]
     context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
     if not values.any():
         context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
-    return Steps(weights=h.to_map(found.weights).reshape(context.shape),
-                 pattern=h.to_map(values).reshape(context.shape),
-                 neighbours=p[0], distances=distance[0], fit=found.fit,
-                 outputs=found.output + (outputs(data, found.weights) - here @ found.weights))
+    return Steps(weights=h.to_map(fitted.weights).reshape(context.shape),
+                 pattern=h.to_map(values).reshape(context.shape), neighbours=p, distances=local.distances[0],
+                 fit=fitted.fit, outputs=fitted.output + (local.outputs[0] - x @ fitted.weights))
+
+
+def _nearest_on_plane(x: np.ndarray, surrogate: Surrogate, output: str) -> np.ndarray:
+    """The point ``(D,)`` nearest to x on the surrogate's decision plane, where its output is undecided."""
+    undecided = 0.5 if output == "probability" else 0.0
+    return x - (surrogate.output - undecided) * surrogate.weights / (surrogate.weights @ surrogate.weights)
 
 
 def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any]) -> tuple[Simplification, Surrogate]:
