@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.sweep", "core.tune", "core.figures",
-         "core.types", "core.registry"}
+         "core.types", "core.registry", "core.quiet"}
 SOURCES = sorted(p.relative_to(ROOT) for p in [*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"),
                                                ROOT / "app.py"])
 

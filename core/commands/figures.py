@@ -14,13 +14,13 @@ from core.commands import common
 
 def add(commands) -> None:
     command = common.add(commands, "figure", figure, "a figure for print, from a sidecar or from scratch")
-    command.add_argument("sidecar", nargs="?", type=Path, metavar="SIDECAR.json", help="rebuild this figure; flags "
-                         "that describe a figure do not count then")
-    command.add_argument("--to", type=Path, required=True, metavar="FILE", help="write it here, as its ending says: "
-                         "pdf, svg or png; a new figure's sidecar is written beside it")
+    command.add_argument("sidecar", nargs="?", type=Path, metavar="SIDECAR.json",
+                         help="rebuild this figure; all flags that describe a figure are then ignored")
+    command.add_argument("--to", type=Path, required=True, metavar="FILE", help="output file, with ending pdf, svg "
+                         "or png; the sidecar of a new figure is written next to it")
     command.add_argument("--preset", default="maps", help="maps, examples, toy or regions (default maps)")
     common.spec_flags(command)
-    command.add_argument("--images", metavar="A:B", help="one row for each of the images A to B-1")
+    command.add_argument("--images", metavar="A:B", help="a row for each of the images A to B-1")
     command.add_argument("--columns", metavar="A,B", help="image, truth and methods; --option takes "
                          "METHOD.NAME=VALUE. Between ; a column may hold options: A;B:NAME=VALUE,NAME=VALUE")
     command.add_argument("--below", metavar="A,B", help="below each map: metrics, largest (default emd,ime)")

@@ -27,7 +27,8 @@ def add(commands) -> None:
     command = common.add(commands, "score", score, "scores of one method over some images")
     common.spec_flags(command)
     common.image_flags(command)
-    command.add_argument("--workers", type=int, metavar="N", help="threads that score (default: one a processor)")
+    command.add_argument("--workers", type=int, metavar="N",
+                         help="number of scoring threads (default: one for each processor)")
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -68,7 +69,7 @@ def score(options: argparse.Namespace) -> None:
 
 
 def _scores(specs: list[Spec], workers: int | None) -> list[Score]:
-    """The scores of every image; where the method does not apply they are undefined, and counted as such."""
+    """The scores of every image; where the method does not apply, they count as undefined."""
     results: list[Any] = []
     for done, spec in enumerate(specs):
         common.progress(done, len(specs), f"image {spec.image}")

@@ -85,7 +85,8 @@ def _sweep(tell: Callable[[str], None]) -> Iterator[Curve]:
     attributions = [pipeline.explain(Spec(method="gradient", image=image)) for image in range(max(SWEPT))]
     values, masks = (np.stack([getattr(a, name) for a in attributions]) for name in ("values", "mask"))
     for workers in sorted({1, os.cpu_count() or 1}):
-        yield _curve("EMDs of a sweep, 64 × 64", "maps", f"{workers} worker{'s' * (workers > 1)}", SWEPT, [
+        name = "1 worker" if workers == 1 else f"{workers} workers"
+        yield _curve("EMDs of a sweep, 64 × 64", "maps", name, SWEPT, [
             lambda n=n, w=workers: emds(values[:n], masks[:n], w) for n in SWEPT], tell)
 
 

@@ -20,6 +20,7 @@ from core import pipeline, regions, store
 from core.methods import finite_difference
 from core.methods.openapi import decision_features
 from core.models import white_box
+from core.quiet import ignore_expected_warnings
 from core.regions.deletion import MAX_FEATURES, deletion_curve
 from core.regions.measures import cosine, l1_distance, region_difference, relative_l1, weight_difference
 from core.registry import DATASETS, METHODS, canonical, models_for
@@ -43,10 +44,10 @@ def specs() -> Iterator[Spec]:
 def openapi(images: int = DEFAULT_IMAGES, workers: int = 1, progress: Progress = silent) -> dict[str, Any]:
     """All measures of OpenAPI, section V, on ``images`` test images of each data set and model.
 
-    Gives tables as lists of rows: ``accuracy`` (Table I), ``rounds`` (Table II), ``means`` (Figure 2),
-    ``ablation`` (deletion curves, Figure 3), ``consistency`` (Figure 4), ``exactness`` (Figures 5 to 7: RD, WD and L1Dist by method
-    and h) and ``same_region`` (inputs of one region compared). ``workers``: the number of processes. InputError for
-    more images than a data set has.
+    Gives tables as lists of rows: ``accuracy`` (Table I), ``rounds`` (Table II), ``means`` (Figure 2), ``ablation``
+    (deletion curves, Figure 3), ``consistency`` (Figure 4), ``exactness`` (Figures 5 to 7: RD, WD and L1Dist by
+    method and h) and ``same_region`` (inputs of one region compared). ``workers``: the number of processes.
+    InputError for more images than a data set has.
     """
     fewest = min(len(pipeline.dataset(spec).test) for spec in specs())
     if not 1 <= images <= fewest:
@@ -104,6 +105,7 @@ def _csv(lines: list[dict[str, Any]]) -> bytes:
 def _single_threaded() -> None:
     import torch
 
+    ignore_expected_warnings()
     torch.set_num_threads(1)  # each process has a core to itself
 
 

@@ -97,8 +97,8 @@ def _openapi(context: Context, tell: Callable[[str], None]) -> Row:
         seconds.append(time.perf_counter() - start)
     a, b = (f.weights for f in decisions)
     return Row(f"OpenAPI, {a.size:,} pixels, orthogonal (the paper's hypercube)", *seconds,
-               f"relative L1 difference {np.abs(a - b).sum() / np.abs(a).sum():.0e}; {decisions[0].queries:,} queries "
-               f"instead of {decisions[1].queries:,}")
+               f"relative L1 difference {np.abs(a - b).sum() / np.abs(a).sum():.0e}; "
+               f"{decisions[0].queries:,} queries instead of {decisions[1].queries:,}")
 
 
 def _data(tell: Callable[[str], None]) -> Row:

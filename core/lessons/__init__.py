@@ -1,7 +1,7 @@
 """What the Suppressors and Methods pages show: a lesson in steps, cards with a live example, a glossary.
 
-Why a perfect model must use a variable that has nothing to do with the answer, why explanations mark it, and how a
-pattern does not.
+Why a perfect model must use a variable that has nothing to do with the answer, why explanations highlight it, and why
+a pattern does not.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ LESSON_STEPS = {"idea": (), "two variables": ("sigma_d", "x2_weight"), "weight t
 SIMPLEST = Spec(scenario="LIN", background="CORR", snr=0.05, size=64, model="LLR")  # two variables, as images
 
 __all__ = ["BACKGROUNDS", "BEST", "CURVE", "FAMILIES", "GLOSSARY", "IMAGE_SPEC", "LESSON_STEPS", "PLANE_SPEC",
-           "SAMPLED", "SIMPLEST", "SLIDERS", "THRESHOLDS", "WEIGHTS", "ZONES", "Background", "BandwidthCurve", "Example",
-           "Picture", "SuppressorPlane", "TwoVariables", "WeightToPattern", "Xor", "bandwidth_curve", "check",
-           "comparison", "entries", "example", "images", "numbers", "suppressor_plane", "two_variables",
+           "SAMPLED", "SIMPLEST", "SLIDERS", "THRESHOLDS", "WEIGHTS", "ZONES", "Background", "BandwidthCurve",
+           "Example", "Picture", "SuppressorPlane", "TwoVariables", "WeightToPattern", "Xor", "bandwidth_curve",
+           "check", "comparison", "entries", "example", "images", "numbers", "suppressor_plane", "two_variables",
            "weight_to_pattern", "xor"]
 
 
@@ -64,8 +64,8 @@ def numbers(step: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 def comparison(step: str, settings: Mapping[str, Any]) -> tuple[Spec, dict[str, dict[str, Any]]]:
     """What Compare shows with a step's settings: a Spec, and methods with their options.
 
-    Toy steps have no images of their own: the like scenario takes their place, and a kernel keeps its width as a
-    multiple of the points' median distance, which is how the method counts it.
+    Steps on points have no images of their own: the corresponding scenario takes their place. A kernel keeps its
+    width as a multiple of the points' median distance, which is the method's unit.
     """
     if step == "idea":
         return PLANE_SPEC, {"gradient": {}, "patternlocal": {}}

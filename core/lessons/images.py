@@ -1,4 +1,4 @@
-"""The same in images: one idea in a picture (PatternLocal, Figure 1), and WHITE against CORR at equal SNR."""
+"""Suppressors in images: the idea in one plane (PatternLocal, Figure 1), and WHITE against CORR at equal SNR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.types import Attribution, Spec
 PLANE_SPEC = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
 IMAGE_SPEC = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
 BACKGROUNDS = tetromino.BACKGROUNDS
-FEWER_SAMPLES = {"samples": 500}  # half the default: a class waits for them
+FEWER_SAMPLES = {"samples": 500}  # half the default, because a class is waiting
 PICTURED: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEWER_SAMPLES, "kernelshap": FEWER_SAMPLES,
                                        "openapi": {}, "patternlocal": {}}
 THRESHOLDS = np.linspace(0, 0.99, 100)
@@ -27,11 +27,12 @@ IMAGES_IN_PLANE = 1200  # training images drawn in the plane
 
 @dataclass(frozen=True)
 class SuppressorPlane:
-    """A plane of images through one of them, spanned by its weight and its pattern; the image is at 0, 0.
+    """A plane through one image, spanned by its weight and its pattern; the image is at (0, 0).
 
-    ``points (n,2)`` are training images with their ``labels (n,)`` projected on it, ``margin (k,k)`` the model's over
-    the grid ``across (k,)``, ``up (k,)`` (rows along ``up``), ``line (2,2)`` two points where the linear surrogate
-    changes sign. ``weight (2,)`` and ``pattern (2,)`` have length 1; the maps are those of Gradient and PatternLocal.
+    ``points (n,2)`` are projected training images with ``labels (n,)``; ``margin (k,k)`` is the model's on the grid
+    of ``across (k,)`` and ``up (k,)``, with rows along ``up``; ``line (2,2)`` are two points at which the linear
+    surrogate changes sign. ``weight (2,)`` and ``pattern (2,)`` are unit vectors; the maps are those of Gradient and
+    PatternLocal.
     """
 
     points: np.ndarray
@@ -51,7 +52,7 @@ class SuppressorPlane:
 
     @property
     def angle(self) -> float:
-        """Between weight and pattern, in degrees."""
+        """The angle between weight and pattern, in degrees."""
         return float(np.degrees(np.arccos(self.weight @ self.pattern)))
 
     def numbers(self) -> dict[str, Any]:
@@ -59,7 +60,7 @@ class SuppressorPlane:
 
 
 def suppressor_plane() -> SuppressorPlane:
-    """Figure 1 of the paper on real images: data, boundary, local surrogate, weight and pattern, and their maps."""
+    """Figure 1 of the paper with real images: data, decision boundary, local surrogate, weight, pattern and maps."""
     return _suppressor_plane(PLANE_SPEC)
 
 
@@ -90,8 +91,8 @@ class Background:
     """Step 4 for one background: ``maps`` by method, and where their mass lies.
 
     ``related (h,w)`` is each pixel's largest correlation with the noise under the shape. ``zones`` holds the
-    three shares of ZONES by method, ``even`` those of a map that is the same everywhere; ``curve (k,)`` the share on
-    background whose correlation exceeds each of THRESHOLDS, ``even_curve`` that of the same even map.
+    three shares of ZONES by method, ``even`` those of a uniform map; ``curve (k,)`` the share on background whose
+    correlation exceeds each of THRESHOLDS, ``even_curve`` that of the uniform map.
     """
 
     name: str
@@ -115,7 +116,7 @@ def images(image: int, correlation: float,
     """The same methods on the same test image number of the WHITE and the CORR data set at equal SNR."""
     specs = {(name, method): IMAGE_SPEC.replace(background=name, image=image, method=method, options=PICTURED[method])
              for name in BACKGROUNDS for method in PICTURED}
-    with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # the two data sets side by side
+    with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # both data sets in parallel
         tasks = [pool.submit(copy_context().run, _map, specs[name, method])  # the same networks in every thread
                    for method in PICTURED for name in BACKGROUNDS]
         for done, _ in enumerate(as_completed(tasks)):
@@ -142,7 +143,7 @@ def _map(spec: Spec) -> Attribution:
 def zones(values: np.ndarray, mask: np.ndarray, related: np.ndarray, correlation: float) -> np.ndarray:
     """Shares ``(3,)`` of |values| inside mask (h,w), on background with ``related`` above ``correlation``, elsewhere.
 
-    NaN for a map without mass.
+    NaN for an all-zero map.
     """
     near = ~mask & (related > correlation)
     return np.array([_mass(values, where) for where in (mask, near, ~mask & ~near)])

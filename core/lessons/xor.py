@@ -1,7 +1,7 @@
 """XOR with a suppressor (PatternLocal, section 3.2 and Figure 2): 2,500 points, four methods, one bandwidth.
 
-``x = (s1 + d, s2 - d, d)``; the answer is sign(s1 s2) and x3 knows nothing of it. Methods run on all points at once;
-the tests hold them against the registered ones.
+``x = (s1 + d, s2 - d, d)``; the answer is sign(s1 s2), about which x3 carries no information. Methods run on all
+points at once; tests compare them with the registered ones.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ METHODS_SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
 CURVE = np.geomspace(0.05, 20, 40)
 SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 CENTRES_PER_BLOCK = 10  # products this small fit a cache, and BLAS does not start (and wait for) threads for them
-FAINT = -80.0  # exponent of a weight that counts for nothing: smaller ones are no normal numbers, and slow
-FLAT_SLOPE = 1e-12  # a slope below it is a gradient of rounding
-LIME = {"sampling": "gaussian", "samples": 400}  # of the registered method, with its other options at their defaults
+FAINT = -80.0  # smallest exponent of a weight: below, numbers are subnormal, which is slow
+FLAT_SLOPE = 1e-12  # below, a gradient is only rounding
+LIME = {"sampling": "gaussian", "samples": 400}  # options of the registered method; the others at their defaults
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Xor:
 
     @property
     def mean(self) -> dict[str, float]:
-        """Mean share of x3 by method over the points where there is one."""
+        """The mean share of x3 by method, over the points where it is defined."""
         return {m: float(np.nanmean(v)) if np.isfinite(v).any() else math.nan for m, v in self.share.items()}
 
     @property
     def empty(self) -> dict[str, int]:
-        """At how many points a method gives nothing."""
+        """The number of points at which a method's map is empty."""
         return {m: int(np.isnan(v).sum()) for m, v in self.share.items()}
 
     def numbers(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _points(sigma_d: float, samples: int = POINTS) -> tuple[np.ndarray, np.ndarr
 
 @cached(32)
 def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
-    """How much importance four methods give to the suppressor x3 of the classifier ``tanh(f/tau)``."""
+    """The importance that four methods give to the suppressor x3, for the classifier ``tanh(f/tau)``."""
     x, y = _points(sigma_d)
     pattern_shares, effective_sample_size = _pattern_shares(sigma_d, bandwidth)
     share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": _lime_shares(sigma_d, tau),
@@ -83,13 +83,12 @@ def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
 def _notes(sigma_d: float, bandwidth: float, flat: int, effective_sample_size: float, alone: int) -> tuple[str, ...]:
     notes = []
     if not sigma_d:
-        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the formula would "
-                     "react if x3 moved. LIME, SHAP and the pattern look at how x3 moves in the data, and it does "
-                     "not.")
+        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the output would "
+                     "change if x3 did. LIME, SHAP and the pattern take into account how x3 varies in the data, and "
+                     "it does not.")
     if flat:
         notes.append(f"The classifier is almost a step: at {flat:,} of {POINTS:,} points its slope is below 1e-12. "
-                     "There the gradient's map is empty in practice; what is shown is its direction, from the "
-                     "formula.")
+                     "There the gradient is zero in practice; its direction is computed from the formula.")
     if alone or effective_sample_size < 2:
         what = f"{alone:,} points have no neighbour within reach and so no pattern. " if alone else ""
         notes.append(f"b = {bandwidth:g} is smaller than the gaps between points: {what}The effective sample size of "
@@ -140,7 +139,8 @@ def _lime_shares(sigma_d: float, tau: float) -> np.ndarray:
 def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     """LIME's weights (n,3) at points x (n,3): the registered method with the options LIME, all points at once.
 
-    One draw of moves, in units of each variable's deviation, serves all points; so do kernel and ridge.
+    All points share one draw of perturbations, in units of each variable's standard deviation, and the kernel and
+    ridge that belong to it.
     """
     options = METHODS["lime"].check(LIME)
     data = x.astype(np.float32)
@@ -168,7 +168,7 @@ def _shapley_shares(sigma_d: float, tau: float) -> np.ndarray:
 def shapley(x: np.ndarray, tau: float) -> np.ndarray:
     """Shapley values (n,3) of ``tanh(f/tau)`` at points x (n,3), an absent variable being 0.
 
-    What the registered KernelSHAP gives when it asks about all coalitions.
+    Identical to the registered KernelSHAP when it evaluates all coalitions.
     """
     players = range(x.shape[1])
     value = {s: toy.xor_output(x * np.isin(players, s), tau)
@@ -183,11 +183,11 @@ def shapley(x: np.ndarray, tau: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class BandwidthCurve:
-    """The bandwidth lesson: x3's mean share of the pattern over the kernel's width.
+    """The bandwidth lesson: the mean share of the pattern that falls on x3, as a function of the kernel's width.
 
-    ``closed (k,)`` over CURVE is the closed form; ``sampled (m,)`` over SAMPLED is the estimate from
-    ``samples`` points. ``gradient`` is the limit of a narrow kernel; that of a wide one is 0. ``at`` is the
-    closed form at ``bandwidth``, ``local (3,3)`` its local covariance.
+    ``closed (k,)`` is the closed form at CURVE, ``sampled (m,)`` the estimate from ``samples`` points at SAMPLED.
+    ``gradient`` is the limit of a narrow kernel; that of a wide one is 0. ``at`` is the closed form at ``bandwidth``
+    and ``local (3,3)`` its local covariance.
     """
 
     sigma_d: float
@@ -207,9 +207,10 @@ class BandwidthCurve:
 
 
 def bandwidth_curve(sigma_d: float = 1.0, bandwidth: float = 5.0) -> BandwidthCurve:
-    """How far a neighbourhood must reach before the suppressor drops out."""
+    """How large a neighbourhood must be for the suppressor to drop out."""
     local = toy.local_covariance(toy.xor_covariance(sigma_d), bandwidth)
-    note = "" if sigma_d else "Without d, x3 never moves, so no pattern marks it, however near its neighbours are."
+    note = "" if sigma_d else ("Without d, x3 never varies, so no pattern highlights it, however small the "
+                               "neighbourhood.")
     return BandwidthCurve(sigma_d, bandwidth, _closed_curve(sigma_d), sampled_curve(sigma_d),
                           toy.xor_share(sigma_d, 0),
                  toy.xor_share(sigma_d, bandwidth), local, POINTS, note)

@@ -1,7 +1,7 @@
-"""Weights from differences at a distance h that is chosen beforehand: what OpenAPI is compared with.
+"""Finite-difference estimates of the weights, at a distance h that is chosen beforehand: OpenAPI's competitors.
 
-All speak about the same log ratios of probabilities as OpenAPI. None can tell whether its points left the
-region: with a large h they do, with a small one rounding is all that is left.
+All of them use the same log ratios of probabilities as OpenAPI. None can detect that its points have left the
+region: with a large h they do, and with a small one only rounding errors remain.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from core.methods.context import Context
 from core.registry import METHODS, Option
 from core.types import NotApplicable, margin
 
-DISTANCE = Option("h", "Distance at which the model is asked, in pixel units.", low=1e-12, high=1.0, log=True)
+DISTANCE = Option("h", "Distance of the queries from the image, in pixel units.", low=1e-12, high=1.0, log=True)
 REFERENCE = "OpenAPI, section V"
-POINTS_PER_QUERY = 256  # points in one question
-RIDGE = 1.0  # penalty on the squared weights per pixel unit
+POINTS_PER_QUERY = 256  # small enough for the processor's cache
+RIDGE = 1.0  # penalty on the squared weights, which are per pixel unit
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """``points(d, rng)`` asked about, as multiples (n,d) of h, and ``solve(points, ratios (n,k), h (k,))`` -> (d,k).
+    """One way to estimate weights from queries at a distance h.
 
-    The same points serve k distances: the system of equations is factorised once.
+    ``points(d, rng)`` gives the queries' offsets ``(n,d)`` from the image, as multiples of h. ``solve(points, ratios
+    (n,k), h (k,))`` gives the weights ``(d,k)`` at k distances: with the same points for all of them, the system of
+    equations is factorised once.
     """
 
     label: str
@@ -40,7 +42,7 @@ def _linear(points: np.ndarray, ratios: np.ndarray, h: np.ndarray) -> np.ndarray
 
 
 def _ridge(points: np.ndarray, ratios: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """The same with a penalty on the weights per pixel unit, so that each h has its own system."""
+    """The same with a penalty on the weights per pixel unit, so that each h has a system of its own."""
     x = points - points.mean(0)
     square, right = x.T @ x, x.T @ (ratios - ratios.mean(0)) / h
     return np.column_stack([np.linalg.solve(square + RIDGE / distance**2 * np.eye(len(square)), column)
@@ -62,9 +64,12 @@ ESTIMATORS = {
 
 
 def log_ratio_differences(context: Context, points: np.ndarray, h: float) -> np.ndarray:
-    """Mean log ratios ``(n,)`` at x + h points (n,d), minus the same at x. NotApplicable: a probability of 0."""
+    """Mean log ratios ``(n,)`` of the target to the other classes at x + h points (n,d), minus those at the image x.
+
+    NotApplicable where a probability is exactly 0.
+    """
     x = context.image.ravel().astype(np.float64)
-    parts = np.array_split(points, -(-len(points) // POINTS_PER_QUERY))  # each small enough to stay in a cache
+    parts = np.array_split(points, -(-len(points) // POINTS_PER_QUERY))
     at_x = context.predict_proba(x)
     at_points = np.concatenate([context.predict_proba(x + h * part) for part in parts])
     if (at_x == 0).any() or (at_points == 0).any():
@@ -73,7 +78,7 @@ def log_ratio_differences(context: Context, points: np.ndarray, h: float) -> np.
 
 
 def weights(estimator: Estimator, points: np.ndarray, ratios: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """A way's weights ``(d,k)`` at k distances. NotApplicable: equations without a solution."""
+    """An estimator's weights ``(d,k)`` at k distances. NotApplicable where the equations have no solution."""
     try:
         return estimator.solve(points, ratios, h)
     except np.linalg.LinAlgError as error:
@@ -81,7 +86,7 @@ def weights(estimator: Estimator, points: np.ndarray, ratios: np.ndarray, h: np.
 
 
 def _at(name: str, context: Context, h: float) -> np.ndarray:
-    """The map of a way at one distance."""
+    """The map ``(h,w)`` of a named estimator at one distance."""
     points = ESTIMATORS[name].points(context.image.size, context.rng)
     ratios = log_ratio_differences(context, points, h)
     return weights(ESTIMATORS[name], points, ratios[:, None], np.array([h])).reshape(context.shape)
@@ -89,9 +94,9 @@ def _at(name: str, context: Context, h: float) -> np.ndarray:
 
 @METHODS.register(
     "naive", label="Naive solve", group="black box", seeded=True, options=(DISTANCE,),
-    summary="As many equations as pixels from random points at a fixed distance, solved, never tested. It is "
-            "what OpenAPI is without the test.",
-    misleads="It gives numbers even when its points lie in several regions, and does not say so.",
+    summary="Solves as many equations as there are pixels, from random points at a fixed distance, and never tests "
+            "the result: OpenAPI without its test.",
+    misleads="It returns numbers even when its points lie in several regions, without any warning.",
     formula="solve (zᵢ − x)ᵀD = Δ ln(y_c/y_c′)",
     reference=REFERENCE)
 def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
@@ -100,8 +105,9 @@ def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
 
 @METHODS.register(
     "zoo", label="ZOO", group="black box", options=(DISTANCE,),
-    summary="Central differences: every pixel a little up and a little down. It needs two questions a pixel.",
-    misleads="Right only if h fits this very image: too large crosses borders, too small is rounding.",
+    summary="Central differences: every pixel is raised and lowered a little. It needs two queries for each pixel.",
+    misleads="It is right only if h suits this particular image: a large h crosses borders, a small one drowns in "
+             "rounding errors.",
     formula="(L(x + h eⱼ) − L(x − h eⱼ)) / 2h, L = ln(y_c/y_c′)",
     reference="Chen et al. 2017, ZOO; " + REFERENCE)
 def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:

@@ -264,7 +264,7 @@ def haufe_patterns(data: np.ndarray, weights: np.ndarray) -> np.ndarray:
     outputs = outputs.astype(np.float64) - outputs.mean(0, dtype=np.float64)
     inner = outputs.T @ outputs
     if np.linalg.matrix_rank(inner, hermitian=True) < inner.shape[0]:
-        raise NotApplicable("The outputs depend linearly on each other, so their patterns cannot be told apart.")
+        raise NotApplicable("The outputs are linearly dependent, so their patterns cannot be separated.")
     return (np.linalg.solve(inner, (outputs.astype(data.dtype).T @ data).astype(np.float64)) / size).T
 
 

@@ -1,4 +1,4 @@
-"""The methods that turn a local linear surrogate into a pattern: the global Pattern and PatternLocal."""
+"""The methods that turn the weights of a local linear surrogate into a pattern: Pattern (global) and PatternLocal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.registry import METHODS, Option
 from core.types import NotApplicable, Steps
 
 PATTERN_OPTIONS = (
-    Option("surrogate", "Whose weights become a pattern.",
+    Option("surrogate", "Which linear surrogate supplies the weights.",
            choices=("gradient", "openapi", "smoothgrad", "lime", "kernelshap")),
     *SIMPLIFICATION_OPTIONS,
     *(replace(o, default="data") if o.name == "sampling" else
@@ -28,27 +28,28 @@ PATTERN_OPTIONS = (
     replace(NOISE, default=0.1, when=(("surrogate", ("smoothgrad",)),)),
     Option("share", "Share of the training images in the neighbourhood, the nearest first.", low=0.001, high=1.0,
            log=True),
-    Option("count", "Number of training images in the neighbourhood; 0 takes the share.", low=0, high=1_000_000),
-    Option("kernel", "How a neighbour's weight falls with its distance.", choices=tuple(KERNELS)),
+    Option("count", "Training images in the neighbourhood; 0 uses the share instead.", low=0, high=1_000_000),
+    Option("kernel", "How a neighbour's weight decreases with its distance.", choices=tuple(KERNELS)),
     Option("bandwidth", "Kernel width in units of the neighbours' median distance.", low=0.05, high=10.0, log=True),
     Option("project", "Centre the neighbourhood on the nearest point of the surrogate's decision plane."),
-    Option("solver", "covariance: the right side of equation 7. eq7-left: its left side, which is not equal (a "
-           "weak penalty gives the surrogate's weights back); for comparison only.",
+    Option("solver", "covariance: the right-hand side of equation 7. eq7-left: its left-hand side, which is not "
+           "equal (with a weak penalty it returns the surrogate's weights); for comparison only.",
            choices=("covariance", "eq7-left")),
-    Option("regression", "Penalty Q of equation 6: l2 scales the whole map, so it changes no picture and no "
-           "score; l1 makes small values zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),)),
-    Option("strength", "Of that penalty. l2: relative to the surrogate output's variance. l1: share of the strength "
-           "that empties the map. eq7-left: relative to the features' mean square.", low=0.0, high=1.0),
-    Option("shrinkage", "0: the pattern; 1: back to the surrogate's weights.", low=0.0, high=1.0,
+    Option("regression", "Penalty Q of equation 6. l2 scales the whole map, which changes neither its picture nor "
+           "its scores; l1 sets small values to zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),)),
+    Option("strength", "Strength of that penalty. l2: relative to the variance of the surrogate's output. l1: as a "
+           "share of the strength that sets the whole map to zero. eq7-left: relative to the features' mean "
+           "square.", low=0.0, high=1.0),
+    Option("shrinkage", "0 gives the pattern, 1 the surrogate's weights.", low=0.0, high=1.0,
            when=(("solver", ("covariance",)),)),
 )
 
 
 @METHODS.register(
     "pattern", label="Pattern (global)", group="pattern",
-    summary="Which pixels move together with the local weights' output over all training images alike. A pixel "
-            "that only cancels noise does not move with the output and drops out.",
-    misleads="It explains this image's weights by the whole data set: where shapes move, they blur into one.",
+    summary="How strongly each pixel varies together with the local weights' output over all training images. A "
+            "pixel that only cancels noise does not vary with the output and drops out.",
+    misleads="It interprets this image's weights by the whole data set: where shapes move, they blur into one.",
     formula="a = Cov(x) w / Var(wᵀx)",
     reference="Haufe et al. 2014, NeuroImage 87, 96-110; PatternLocal, equation 4")
 def pattern(context: Context) -> np.ndarray:
@@ -63,9 +64,10 @@ def pattern(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "patternlocal", label="PatternLocal", group="pattern", seeded=True, options=PATTERN_OPTIONS,
-    summary="Turns the local weights into a pattern: which pixels move together with the surrogate's output "
-            "among training images near this one. Pixels used only to cancel noise drop out.",
-    misleads="It needs training images like this one: where shapes move (RIGID) few neighbours share the shape.",
+    summary="Turns the local weights into a pattern: how strongly each pixel varies together with the surrogate's "
+            "output among training images near this one. Pixels that only cancel noise drop out.",
+    misleads="It needs training images similar to this one: where shapes move (RIGID), few neighbours share the "
+             "shape.",
     formula="a = Covₚ(h, y) / (Varₚ(y) + λ), y = wᵀh, p near the image",
     reference="PatternLocal, equations 6 and 7")
 def patternlocal(context: Context, *, surrogate: str = "gradient", share: float = 1.0, count: int = 0,
@@ -79,13 +81,17 @@ def patternlocal(context: Context, *, surrogate: str = "gradient", share: float 
 
 def steps(context: Context, *, surrogate: str, share: float, count: int, kernel: str, bandwidth: float,
           project: bool, solver: str, regression: str, strength: float, shrinkage: float, **settings) -> Steps:
-    """PatternLocal with everything it passes through; the options are those of the method."""
+    """PatternLocal with all its intermediate results; the options are those of the method.
+
+    NotApplicable where the surrogate has no weights, its output does not vary, or fewer than two neighbours have
+    weight. Source: PatternLocal, equations 5 to 7.
+    """
     h, fitted = fit_surrogate(context, surrogate, settings)
     if not fitted.weights.any():
         raise NotApplicable("The surrogate's weights are all zero, so it has no output to follow.")
     data, x = surrogates.features(context, h), h.project(context.image.reshape(1, -1))[0].astype(np.float64)
     if count > len(data):
-        raise NotApplicable(f"count is {count:,}, and there are {len(data):,} training images.")
+        raise NotApplicable(f"count is {count:,}, but there are only {len(data):,} training images.")
     local = LocalOutputs.around(
         data, fitted.weights[None], _nearest_on_plane(x, fitted, context.output)[None] if project else x[None],
         share=share, count=count or None, kernel=kernel, bandwidth=bandwidth,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,45 +20,48 @@ from core.registry import METHODS, Option
 from core.types import NotApplicable
 
 SMALLEST_CHANGE = 1e-3  # of the data's range: closer to its reference, a feature's weight per unit is unreliable
-SHAPLEY_RIDGE = 1e-9  # ridge that only picks the shortest of all Shapley fits
-LASSO_ITERATIONS = 500  # rounds of coordinate descent
-ENUMERATED_FEATURES = 12  # features up to which KernelSHAP asks about every coalition
+SHAPLEY_RIDGE = 1e-9  # only selects the shortest of all Shapley fits
+LASSO_ITERATIONS = 500  # of coordinate descent
+ENUMERATED_FEATURES = 12  # up to which KernelSHAP evaluates every coalition
 
 Query = Callable[[np.ndarray], np.ndarray]  # the explained output (n,) of images (n,d)
 OF_THE_FIT = ("proximity", "kernel_width", "penalty", "ridge", "lasso")  # options that change no sample
 
 _LIME = ("surrogate", ("lime",))
 _SAMPLED = ("surrogate", ("lime", "kernelshap"))
-SAMPLES = Option("samples", "Images the model is asked about.", low=10, high=5000, log=True, default=1000,
+SAMPLES = Option("samples", "Number of perturbed images.", low=10, high=5000, log=True, default=1000,
                  when=(_SAMPLED,))
-REFERENCE = Option("reference", "What a removed feature becomes.", choices=("zero", "mean"), default="zero",
+REFERENCE = Option("reference", "The value of a removed feature.", choices=("zero", "mean"), default="zero",
                    when=(_SAMPLED, ("sampling", ("mask",))))
 SURROGATE_OPTIONS = (
-    Option("sampling", "mask: features switched to the reference at random. gaussian: independent noise on every "
-           "feature. data: random mixtures of training images, so that samples vary as the data do.",
+    Option("sampling", "mask: features are replaced by the reference at random. gaussian: independent noise on "
+           "every feature. data: random mixtures of training images, so that samples vary as the data do.",
            choices=("mask", "gaussian", "data"), default="mask", when=(_LIME,)),
     SAMPLES,
-    Option("spread", "Size of the moves: 1 moves as far from the image as training images lie from their mean.",
+    Option("spread", "Perturbation size: 1 is the typical distance of a training image from the mean.",
            low=0.05, high=2.0, default=0.5, when=(_LIME, ("sampling", ("gaussian", "data")))),
-    Option("proximity", "How a sample's weight falls with its distance: exponential, or all alike.",
+    Option("proximity", "How a sample's weight falls with its distance: exponentially, or not at all (uniform).",
            choices=("exponential", "uniform"), default="exponential", when=(_LIME,)),
-    Option("kernel_width", "Width of the exponential kernel. mask: number of removed features as a share of all. "
-           "gaussian, data: distance in units of the samples' mean distance.", low=0.05, high=5.0,
+    Option("kernel_width", "Width of the exponential kernel. mask: as a share of the number of features. gaussian, "
+           "data: in units of the samples' mean distance.", low=0.05, high=5.0,
            default=0.5, when=(_LIME, ("proximity", ("exponential",)))),
-    Option("penalty", "ridge keeps all weights small; lasso makes most of them zero.", choices=("ridge", "lasso"),
+    Option("penalty", "ridge keeps all weights small; lasso sets most of them to zero.", choices=("ridge", "lasso"),
            default="ridge", when=(_LIME,)),
     Option("ridge", "Penalty relative to the mean eigenvalue of the samples' covariance.", low=1e-6, high=100.0,
            log=True, default=1e-2, when=(_SAMPLED, ("penalty", ("ridge",)))),
-    Option("lasso", "Penalty as a share of the smallest that empties the surrogate.", low=0.001, high=1.0, log=True,
-           default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
+    Option("lasso", "Penalty as a share of the smallest one that sets all weights to zero.", low=0.001, high=1.0,
+           log=True, default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
     REFERENCE,
 )
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """``f ~ intercept + weights'z``: ``weights (D,)`` float64, ``fit`` the weighted R2 on its samples (NaN
-    where it has none), ``output`` its value at the explained image, ``note`` what a reader must know."""
+    """A linear model ``f ~ intercept + weights'z`` of the network near one image.
+
+    ``weights (D,)`` float64; ``fit`` is the weighted R2 on its samples (NaN where there are none), ``output`` its
+    value at the explained image, ``note`` a sentence for the reader.
+    """
 
     weights: np.ndarray
     intercept: float
@@ -70,9 +72,10 @@ class Surrogate:
 
 @METHODS.register(
     "lime", label="LIME", group="surrogate", seeded=True, options=(*SIMPLIFICATION_OPTIONS, *SURROGATE_OPTIONS),
-    summary="A linear model fitted to the network's answers on changed copies of the image. Its weights are the "
+    summary="A linear model fitted to the network's outputs on perturbed copies of the image. Its weights are the "
             "explanation.",
-    misleads="It is a weight too, so it marks suppressors; with fewer samples than features most of it is noise.",
+    misleads="Its values are weights too, so it highlights suppressors; with fewer samples than features it is "
+             "mostly noise.",
     formula="min Σ pᵢ (f(zᵢ) − b − wᵀzᵢ)² + λ|w|²",
     reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5")
 def lime(context: Context, **settings) -> np.ndarray:
@@ -83,9 +86,9 @@ def lime(context: Context, **settings) -> np.ndarray:
 @METHODS.register(
     "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
     options=(*SIMPLIFICATION_OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
-    summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature "
-            "gets its average share of the output over all orders in which features could arrive.",
-    misleads="A pixel that cancels noise gets its share of the output as fairly as one with the signal.",
+    summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature gets "
+            "its contribution to the output, averaged over all orders in which features can be added.",
+    misleads="A pixel that cancels noise gets its fair share of the output, just like one that carries the signal.",
     formula="φ of min Σ k(z)(f(z) − f(r) − φᵀz)², Σφ = f(x) − f(r)",
     reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2")
 def kernelshap(context: Context, **settings) -> np.ndarray:
@@ -95,9 +98,10 @@ def kernelshap(context: Context, **settings) -> np.ndarray:
 
 def fitted(context: Context, kind: str, settings: Mapping[str, Any],
            per: str = "presence") -> tuple[Simplification, Surrogate]:
-    """The simplification and the surrogate of a ``kind`` by its own options among the settings; fitted once.
+    """The simplification, and the surrogate of a ``kind`` (lime or kernelshap), fitted once for each image.
 
-    Where features are switched to a reference, its weights are ``per`` presence, or per unit of h.
+    ``settings`` hold the kind's own options, among others. Where features are replaced by a reference, the weights
+    are ``per`` presence of a feature, or per unit of h.
     """
     h = simplified(context, settings)
     used = {option.name: settings[option.name] for option in METHODS[kind].options}
@@ -108,54 +112,57 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
     def query(images: np.ndarray) -> np.ndarray:
         return context.shared.once(("answers", kind, context.seeds, of_the_samples), lambda: context.outputs(images))
 
-    step = moved(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
+    step = removal_steps(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
     return h, context.shared.once((kind, per, context.seeds, *used.items()),
                                   lambda: fit(context, h, query, step, **own))
 
 
-def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
-    """``h(x) - h(r)`` (D,): how far switching each feature off moves it.
+def removal_steps(context: Context, h: Simplification, reference: str) -> np.ndarray:
+    """``h(x) - h(r)`` (D,): by how much removing each feature changes it.
 
-    The facts count those that it hardly moves; the ridge leaves them next to no weight.
+    The fact ``features_at_reference`` counts those it hardly changes; the ridge gives them almost no weight.
+    NotApplicable where it changes none.
     """
     on, off = h.project(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
     still = np.abs(on - off) < SMALLEST_CHANGE * context.training.spread
     context.facts["features_at_reference"] = int(still.sum())
     if still.all():
-        raise NotApplicable(f"All {still.size} features equal their reference: no weight per unit can be given. "
-                            "Take another reference.")
+        raise NotApplicable(f"All {still.size} features equal their reference, so there is no weight per unit. "
+                            "Choose another reference.")
     return on - off
 
 
 def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
-    """The simplification that the settings name among others."""
+    """The simplification that the settings describe."""
     return simplification(context, **{option.name: settings[option.name] for option in SIMPLIFICATION_OPTIONS})
 
 
 def report(context: Context, surrogate: Surrogate, samples: int) -> np.ndarray:
-    """The weights, after the fit went into the context's facts and what a reader must know into its notes."""
+    """The surrogate's weights ``(D,)``; its fit and its caveats go into the context's facts and notes."""
     features = surrogate.weights.size
     context.facts |= {"fit": surrogate.fit, "samples": samples, "features": features}
     context.notes += [surrogate.note] if surrogate.note else []
     if samples < features:
         context.notes.append(f"{samples:,} samples, {features:,} features: underdetermined")
     if not surrogate.weights.any():
-        context.notes.append("The surrogate is empty: the penalty is too high, or no sample changed the output")
+        context.notes.append("All weights of the surrogate are zero: the penalty is too high, or no sample changed "
+                             "the output")
     return surrogate.weights
 
 
 def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray, *, sampling: str, samples: int,
              spread: float, proximity: str, kernel_width: float, penalty: str, ridge: float, lasso: float,
              reference: str) -> Surrogate:
-    """A LIME surrogate on h.
+    """A LIME surrogate on the features of h; ``query`` gives the explained outputs (n,) of images (n,d).
 
-    ``mask``: z in {0,1}^D uniform, a removed feature becomes the reference's; kernel
+    ``mask``: z in {0,1}^D uniform, a removed feature takes the reference's value; kernel
     ``exp(-(number of zeros)^2 / sigma^2)``, sigma = kernel_width * D; the weights are those of ``step * z``: per
     presence where ``step (D,)`` is 1, per unit of h where it is h(x) - h(r).
     ``gaussian``: z = h(x) + spread * std * noise; ``data``: z = h(x) + spread * g (H - mean)/sqrt(N) with g
-    standard normal, so that moves have the covariance of the training data; kernel
+    standard normal, so that perturbations have the covariance of the training data; kernel
     ``exp(-(distance / mean distance)^2 / (2 kernel_width)^2)``; weights are per unit of h.
+    Source: Ribeiro et al. 2016; PatternLocal, equation 5.
     """
     if sampling == "mask":
         z = (context.rng.random((samples, h.size), dtype=np.float32) < 0.5).astype(np.float32)
@@ -163,7 +170,8 @@ def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray
         log_weight = -np.square((h.size - z.sum(1, dtype=np.float64)) / (kernel_width * h.size))
         z, features_of_x = z * step.astype(np.float32), step
     else:
-        z = spread * (data_moves(context, h, samples) if sampling == "data" else gaussian_moves(context, h, samples))
+        perturbations = data_perturbations if sampling == "data" else gaussian_perturbations
+        z = spread * perturbations(context, h, samples)
         centre = h.project(context.image.reshape(1, -1))[0].astype(np.float64)
         images = h.lift(centre.astype(np.float32) + z)
         square = np.einsum("ij,ij->i", z, z, dtype=np.float64)
@@ -175,14 +183,14 @@ def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray
     return replace(surrogate, output=surrogate.intercept + float(surrogate.weights @ features_of_x))
 
 
-def data_moves(context: Context, h: Simplification, samples: int) -> np.ndarray:
+def data_perturbations(context: Context, h: Simplification, samples: int) -> np.ndarray:
     """``(samples, D)`` float32 random vectors with the covariance of the training images' features."""
     data = features(context, h)
     g = context.rng.standard_normal((samples, len(data)), dtype=np.float32) / np.float32(np.sqrt(len(data)))
     return g @ data - np.outer(g.sum(1), data.mean(0, dtype=np.float64)).astype(np.float32)
 
 
-def gaussian_moves(context: Context, h: Simplification, samples: int) -> np.ndarray:
+def gaussian_perturbations(context: Context, h: Simplification, samples: int) -> np.ndarray:
     """``(samples, D)`` float32 independent normal numbers with each feature's own standard deviation."""
     deviation = features(context, h).std(0, dtype=np.float64).astype(np.float32)
     return deviation * context.rng.standard_normal((samples, h.size), dtype=np.float32)
@@ -205,10 +213,12 @@ def weighted_ridge(z: np.ndarray, f: np.ndarray, p: np.ndarray, ridge: float) ->
 
 
 def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) -> Surrogate:
-    """Minimises ``sum p_i (f_i - b - w'z_i)^2 / 2 + lam |w|_1``; lam = lasso * max|Cov_p(z, f)|, where 1 is
-    the smallest penalty that makes every weight zero. Its note tells of a search that was cut short."""
-    from sklearn.exceptions import ConvergenceWarning  # late: slow to import
-    from sklearn.linear_model import Lasso
+    """Minimises ``sum p_i (f_i - b - w'z_i)^2 / 2 + lam |w|_1`` over w and the intercept b.
+
+    z (N,D), f (N,), p (N,) non-negative weights. ``lam = lasso * max|Cov_p(z, f)|``: 1 is the smallest penalty that
+    sets every weight to zero. A note says so when the solver stops before it has converged.
+    """
+    from sklearn.linear_model import Lasso  # late: slow to import
 
     rows, target, zbar, fbar = _centred(z, f, p)
     largest, note = float(np.abs(rows.T @ target).max()), ""
@@ -217,11 +227,9 @@ def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) ->
     else:
         scale = np.sqrt(len(rows))  # scikit-learn divides the squares by the number of samples
         solver = Lasso(alpha=lasso * largest, fit_intercept=False, max_iter=LASSO_ITERATIONS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # told in the notes instead
-            weights = solver.fit(rows * scale, target * scale).coef_.astype(np.float64)
+        weights = solver.fit(rows * scale, target * scale).coef_.astype(np.float64)
         if solver.n_iter_ >= LASSO_ITERATIONS:
-            note = f"The lasso was stopped after {LASSO_ITERATIONS} rounds; its weights are approximate"
+            note = f"The lasso stopped after {LASSO_ITERATIONS} iterations; its weights are approximate"
     return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights), note=note)
 
 
@@ -229,7 +237,7 @@ def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.n
                    reference: str, ridge: float = 0.0) -> Surrogate:
     """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact.
 
-    Up to ENUMERATE features every coalition is asked about, which gives the Shapley values themselves.
+    Up to ENUMERATED_FEATURES features every coalition is evaluated, which gives the Shapley values themselves.
     Beyond, sizes k are drawn with probability in proportion to (D-1)/(k(D-k)), each coalition with its
     complement, so that all samples weigh alike. The empty coalition fixes the intercept f(r), the full
     one the sum f(x) - f(r), by elimination. Weights w are those of ``step * z``: per presence where ``step (D,)``
@@ -288,7 +296,7 @@ def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.nd
 
 
 def _centred(z: np.ndarray, f: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Rows and target with their weighted means taken out, times sqrt(p); and the means."""
+    """Rows and target without their weighted means, times sqrt(p); and the means."""
     p = p / p.sum()
     zbar = np.einsum("i,ij->j", p, z, dtype=np.float64)
     fbar = float(f[0] + p @ (f - f[0]))  # exactly f where all answers are the same

@@ -1,4 +1,4 @@
-"""What a piecewise linear model looks like from inside: which region an input lies in, and its exact weights."""
+"""Reading a piecewise linear model from inside: the region an input lies in, and the exact weights there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.types import NotApplicable, margin
 
-IMAGES_PER_PASS = 64  # images in one pass: bounds memory, and activations stay in the processor's cache
+IMAGES_PER_PASS = 64  # bounds memory; activations fit into the processor's cache
 RECTIFIERS = {"relu", "leaky_relu"}  # PyTorch's operations, modules or not; those that end in _ work in place
 LAYERS = {nn.Flatten, nn.Unflatten, nn.Linear, nn.Conv2d, nn.Dropout, nn.ReLU, nn.MaxPool2d}
 POOLS = {"max_pool2d_with_indices", "adaptive_max_pool2d"}
@@ -58,7 +58,7 @@ def _bits(numbers: torch.Tensor, count: int = 2**16) -> np.ndarray:
 
 
 def _logits(module: nn.Module, part: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
-    """What the module says of images (n,h,w), and their switch settings ``(n,k)`` as packed bits."""
+    """The logits ``(n,C)`` of images (n,h,w), and their activation patterns ``(n,k)`` as packed bits."""
     if hasattr(module, "regions"):  # a tree numbers its regions itself
         return module(part), np.packbits(_bits(module.regions(part.detach())[:, None]), axis=1)
     if type(module) is nn.Sequential and {type(layer) for layer in module} <= LAYERS:
@@ -69,7 +69,7 @@ def _logits(module: nn.Module, part: torch.Tensor) -> tuple[torch.Tensor, np.nda
 
 
 def _walked(layers: nn.Sequential, x: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
-    """The same of the networks whose layers are all known: quicker, and to the bit as if asked at once."""
+    """The same for networks whose layers are all known: faster, and identical to the bit."""
     settings = []
     for layer in layers:
         if type(layer) is nn.ReLU:

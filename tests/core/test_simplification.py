@@ -75,7 +75,7 @@ def test_slic_labels_are_dense_and_cover_every_pixel(size, compactness):
 
 
 def test_one_slic_segment_is_no_explanation_and_a_grid_is_said_to_be_one(make_context):
-    with pytest.raises(NotApplicable, match="one segment"):
+    with pytest.raises(NotApplicable, match="single segment"):
         simplification(make_context("LLR", size=64), "slic", 50, 1e-3, 2)
     context = make_context()
     h = simplification(context, "slic", 16, 10.0, 2)
