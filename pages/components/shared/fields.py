@@ -166,7 +166,7 @@ READERS: dict[str, tuple[Any, Reader]] = {
     "region_view": (VIEWS[0], _choice(VIEWS)),
     "partner": (PARTNERS[0], _choice(PARTNERS)),
     "zoom": (6, _whole(0, 10)),
-    "step": (next(iter(lessons.STEPS)), _choice(lessons.STEPS)),
+    "step": (next(iter(lessons.LESSON_STEPS)), _choice(lessons.LESSON_STEPS)),
     "present": (False, _flag),
     "reveal": (False, _flag),
     "guess": (None, _whole(0, 4)),

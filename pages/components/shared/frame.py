@@ -83,6 +83,9 @@ def opening() -> Iterator[None]:
     place = st.empty()
     place.caption("Starting: loading PyTorch …")
     yield
+    from core.quiet import ignore_expected_warnings  # late: with the page's own imports
+
+    ignore_expected_warnings()
     place.empty()
 
 

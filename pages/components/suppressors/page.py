@@ -78,7 +78,7 @@ def page(top: DeltaGenerator) -> None:
                                                         "steps.")
         _to_compare()
     if not state.present:
-        st.segmented_control("Step", list(lessons.STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
+        st.segmented_control("Step", list(lessons.LESSON_STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
                              on_change=_forget, label_visibility="collapsed")
     for notice in choices.notices():
         st.warning(f"The link could not be followed in full. {notice}")
@@ -96,7 +96,7 @@ def page(top: DeltaGenerator) -> None:
 
 def _turning() -> None:
     """Back and on through questions and answers; a presenter's clicker sends Page up and Page down."""
-    state, steps = st.session_state, list(lessons.STEPS)
+    state, steps = st.session_state, list(lessons.LESSON_STEPS)
     here = steps.index(state.step)
 
     def go(forward: bool) -> None:

@@ -14,7 +14,7 @@ from pages.components.suppressors.parts import Step, ask, chart, picture, row, s
 
 
 def idea(step: Step) -> None:
-    found = lessons.idea()
+    found = lessons.suppressor_plane()
     left, right = st.columns([5, 7], gap="medium")
     with left:
         st.markdown("A network tells two kinds of images apart: whether two hidden shapes, a T and an L, have equal "
@@ -41,7 +41,7 @@ def idea(step: Step) -> None:
             _idea_maps(found, step)
 
 
-def _idea_maps(found: lessons.Idea, step: Step) -> None:
+def _idea_maps(found: lessons.SuppressorPlane, step: Step) -> None:
     first, edge = found.maps["gradient"], 150 if step.large else 112
     drawn = [
         picture(first.image, first, step, "Image", edge,

@@ -49,14 +49,14 @@ def two_variables(step: Step) -> None:
                   f"{found.x2_weight:g}, the best 100 % at −1.", step.height)
 
 
-def _plane(found: lessons.TwoVariables | lessons.FromWeight, step: Step, edge: float, **drawn):
+def _plane(found: lessons.TwoVariables | lessons.WeightToPattern, step: Step, edge: float, **drawn):
     return figures.plane(found.x, found.positive, step.theme, size=step.size, x_label=f"{X1} = s + d",
                          y_label=f"{X2} = d", span=((-edge, edge), (-edge, edge)), names=SIGNS,
                          labels=((-0.5 * edge, 0.85 * edge), (0.5 * edge, -0.85 * edge)), **drawn)
 
 
 def weight_to_pattern(step: Step) -> None:
-    found = lessons.from_weight(**step.sliders)
+    found = lessons.weight_to_pattern(**step.sliders)
     labels = {m: METHODS[m].label for m in found.importance}
     shares = ", ".join(f"{labels[m]} {v:.2f}" for m, v in found.share.items())
     left, right = st.columns([5, 7], gap="medium")
@@ -106,7 +106,7 @@ def xor(step: Step) -> None:
             st.markdown("The weight is w ∝ (x₂+x₃, x₁−x₃, x₁−x₂−2x₃), so w₁ − w₂ + w₃ = 0: it spares x₃ only where "
                         "w₁ = w₂.")
             numbers([("PatternLocal's mean, in closed form", f"{found.closed:.3f}"),
-                     ("A neighbourhood is worth", f"{found.worth:,.0f} of 2,500 points"),
+                     ("A neighbourhood is worth", f"{found.effective_sample_size:,.0f} of 2,500 points"),
                      ("Correlation of x₃ with the answer", f"{found.correlation:.3f}")])
     with right:
         if step.reveal:
@@ -135,7 +135,7 @@ def _clouds(found: lessons.Xor, step: Step) -> None:
 
 
 def bandwidth(step: Step) -> None:
-    found = lessons.reach(**step.sliders)
+    found = lessons.bandwidth_curve(**step.sliders)
     left, right = st.columns([5, 7], gap="medium")
     with left:
         st.markdown("PatternLocal looks at the points around the one it explains; **b** is the width of its Gaussian "
