@@ -1,4 +1,4 @@
-"""The command line: the same doors as the pages, without a browser. Progress goes to stderr."""
+"""The command line: everything the pages do, without a browser. Progress goes to stderr."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import os
 import sys
 
 from core.commands import experiments, figures, maps, models
+from core.quiet import ignore_expected_warnings
 from core.types import InputError, NotApplicable
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; returns the exit status: 0 done, 1 a bad request or a method that does not apply."""
+    ignore_expected_warnings()
     options = parser().parse_args(arguments)
     try:
         options.run(options)

@@ -1,4 +1,4 @@
-"""Memory, asked about before it is taken: a server must refuse what would end it."""
+"""How much memory a computation may use: a server must refuse a task that would not fit, not die of it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ try:
 except ImportError:  # Windows
     resource = None
 
-LIMIT = 1_000_000_000  # bytes one score may take, whatever the machine has
-SHARE = 0.8  # of what is free: other sessions compute too
+MAX_BYTES = 1_000_000_000  # of one score, however large the machine is
+SHARE_OF_FREE = 0.8  # of the free memory: other sessions compute as well
 
 
 def available() -> float:
-    """Bytes one computation may take: a share of what the machine, its container and the process's limit leave."""
-    return min(LIMIT, SHARE * max(0.0, min(_machine(), _container(), _process())))
+    """The bytes one computation may use: a share of what the machine, its container and the process's limit leave."""
+    return min(MAX_BYTES, SHARE_OF_FREE * max(0.0, min(_machine(), _container(), _process())))
 
 
 def _machine() -> float:

@@ -27,7 +27,7 @@ import core.metrics  # noqa: F401  (registers)
 from core import keys, models, store
 from core.cache import cached
 from core.methods import patternlocal
-from core.methods.context import Context, Shared, Training
+from core.methods.context import Context, Shared, TrainingImages
 from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical
 from core.types import (
     Attribution,
@@ -106,9 +106,9 @@ def remembered(maxsize: int) -> Callable:
 
 
 @cached(3)
-def _training(data: Spec) -> Training:
+def _training(data: Spec) -> TrainingImages:
     train = dataset(data).train
-    return Training(train.x, train.y)
+    return TrainingImages(train.x, train.y)
 
 
 @remembered(8)
@@ -294,4 +294,4 @@ def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | Non
 
 def trouble() -> str | None:
     """Why results are not being kept on disk, if they are not."""
-    return store.trouble()
+    return store.write_error()

@@ -29,10 +29,10 @@ from core.types import InputError
 
 ASSETS = Path(__file__).parents[1] / "assets"  # what is shipped; manifest.json says what and whence
 log = logging.getLogger("attribution-lab")
-LIMIT = 6_000_000_000  # bytes of data sets kept; those used longest ago go first
-FILES = 20_000  # results kept of each kind; the oldest quarter goes first
-COUNTED = 100  # results saved between two looks at how many there are: counting takes time
-_trouble: list[str | None] = [None]
+MAX_DATA_BYTES = 6_000_000_000  # bytes of data sets kept; those used longest ago go first
+MAX_RESULTS = 20_000  # results kept of each kind; the oldest quarter goes first
+SAVES_BETWEEN_COUNTS = 100  # results saved between two looks at how many there are: counting takes time
+_write_error: list[str | None] = [None]
 _saved = itertools.count(os.getpid())  # programs that save only a few results look now and then as well
 
 
@@ -42,9 +42,9 @@ def home() -> Path:
     return Path(os.environ.get("ATTRIBUTION_LAB_HOME") or default)
 
 
-def trouble() -> str | None:
+def write_error() -> str | None:
     """Why the last attempt to keep something failed; None when all is well."""
-    return _trouble[0]
+    return _write_error[0]
 
 
 def key(*parts: Any) -> str:
@@ -90,15 +90,15 @@ def write(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def keeping(what: str) -> Iterator[None]:
+def ignoring_write_errors(what: str) -> Iterator[None]:
     """A full or read-only disk inside the block loses the cache entry, never the result."""
     try:
         yield
-        _trouble[0] = None
+        _write_error[0] = None
     except OSError as error:
         text = (f"{what} could not be kept in {home()} ({error.strerror or error}); it works, but will be computed "
                 "again next time.")
-        _trouble[0] = text
+        _write_error[0] = text
         log.warning(text)
 
 
@@ -107,19 +107,19 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any])
     packed = io.BytesIO()
     np.savez(packed, facts=np.array(json.dumps(facts)), **arrays)
     data = packed.getvalue()
-    with keeping("A result"):
-        _forget_oldest(path.parent)
+    with ignoring_write_errors("A result"):
+        _evict_results(path.parent)
         write(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 
 
 def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
     """What ``save`` kept, or None when there is nothing sound there; the last few hundred stay in memory."""
     try:
-        about = path.stat()
-        kept = _load(path, about.st_mtime_ns, about.st_size, about.st_ino)
+        state = path.stat()
+        contents = _load(path, state.st_mtime_ns, state.st_size, state.st_ino)
     except OSError:
         return None
-    return copy.deepcopy(kept)
+    return copy.deepcopy(contents)
 
 
 @cached(256)
@@ -139,8 +139,8 @@ def _load(path: Path, *version: int) -> tuple[dict[str, np.ndarray], dict[str, A
 
 def save_folder(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Keeps large arrays as a folder of .npy files with their checksums."""
-    with keeping("A data set"):
-        _make_room(path.parent, sum(a.nbytes for a in arrays.values()))
+    with ignoring_write_errors("A data set"):
+        _evict_folders(path.parent, sum(a.nbytes for a in arrays.values()))
         if path.exists():
             shutil.rmtree(path, ignore_errors=True)
         with atomic(path) as fresh:
@@ -211,27 +211,27 @@ def write_manifest(part: str, records: list[dict[str, Any]]) -> None:
     write(ASSETS / "manifest.json", json.dumps(content, indent=1, sort_keys=False).encode() + b"\n")
 
 
-def _make_room(folder: Path, needed: int) -> None:
+def _evict_folders(folder: Path, needed: int) -> None:
     """Removes the folders used longest ago until ``needed`` more bytes stay under LIMIT."""
     if not folder.is_dir():
         return
-    kept = _oldest_first(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
-    sizes = {p: sum(_about(f)[1] for f in p.glob("*")) for p in kept}
-    while kept and sum(sizes[p] for p in kept) + needed > LIMIT:
-        shutil.rmtree(kept.pop(0), ignore_errors=True)
+    folders = _oldest_first(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    sizes = {p: sum(_age_and_size(f)[1] for f in p.glob("*")) for p in folders}
+    while folders and sum(sizes[p] for p in folders) + needed > MAX_DATA_BYTES:
+        shutil.rmtree(folders.pop(0), ignore_errors=True)
 
 
 def _oldest_first(paths: Iterable[Path]) -> list[Path]:
-    return sorted(paths, key=_about)
+    return sorted(paths, key=_age_and_size)
 
 
-def _about(path: Path) -> tuple[float, int]:
+def _age_and_size(path: Path) -> tuple[float, int]:
     """When it was last changed, and its bytes; zeros when another process has just removed it."""
     try:
-        about = path.stat()
+        state = path.stat()
     except FileNotFoundError:
         return 0.0, 0
-    return about.st_mtime, about.st_size
+    return state.st_mtime, state.st_size
 
 
 def array_key(*arrays: np.ndarray) -> str:
@@ -243,10 +243,10 @@ def array_key(*arrays: np.ndarray) -> str:
     return total.hexdigest()[:32]
 
 
-def _forget_oldest(folder: Path) -> None:
+def _evict_results(folder: Path) -> None:
     """Keeps a folder of results below FILES."""
-    if next(_saved) % COUNTED or not folder.is_dir():
+    if next(_saved) % SAVES_BETWEEN_COUNTS or not folder.is_dir():
         return
-    kept = _oldest_first(folder.glob("*.bin"))
-    for path in kept[:len(kept) // 4] if len(kept) > FILES else ():
+    results = _oldest_first(folder.glob("*.bin"))
+    for path in results[:len(results) // 4] if len(results) > MAX_RESULTS else ():
         path.unlink(missing_ok=True)

@@ -80,7 +80,7 @@ def make_context():
     import torch
 
     from core import MODELS
-    from core.methods.context import Context, Training
+    from core.methods.context import Context, TrainingImages
     from core.models.model import Model, freeze
 
     def make(network="MLP", *, size=8, target=1, output="margin", seed=0, images=300):
@@ -91,6 +91,6 @@ def make_context():
         rng = np.random.default_rng(5)
         x = rng.standard_normal((images, size, size), dtype=np.float32)
         image = rng.standard_normal((size, size), dtype=np.float32)
-        return Context(Model("test", freeze(network), 1.0), image, target, output, Training(x, np.arange(images) % 2), seed)
+        return Context(Model("test", freeze(network), 1.0), image, target, output, TrainingImages(x, np.arange(images) % 2), seed)
 
     return make

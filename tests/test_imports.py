@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.sweep", "core.tune", "core.figures",
-         "core.types", "core.registry"}
+DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.model_library", "core.keys",
+         "core.figures", "core.types", "core.registry", "core.quiet"}
 SOURCES = sorted(p.relative_to(ROOT) for p in [*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"),
                                                ROOT / "app.py"])
 

@@ -1,4 +1,4 @@
-"""``reproduce``, ``teach`` and ``bench``: what was measured and told of the papers, measured and told again."""
+"""``reproduce``, ``teach`` and ``bench``: a paper's experiments, the lesson's numbers, and this program's speed."""
 
 from __future__ import annotations
 
@@ -19,48 +19,50 @@ from core.types import InputError
 
 def add(commands) -> None:
     command = common.add(commands, "reproduce", reproduce,
-                         "a paper's experiments: its tables and figures, measured again")
+                         "repeat a paper's experiments: its tables and figures")
     command.add_argument("paper", choices=("openapi",))
     command.add_argument("--images", type=int, default=100, help="test images of each data set (default 100)")
-    command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes (default: one a processor)")
+    command.add_argument("--workers", type=int, default=os.cpu_count(),
+                         help="number of processes (default: one for each processor)")
     command.add_argument("--to", type=Path, default=Path("reproduced"), metavar="FOLDER",
                          help="where tables (csv, json) and figures (pdf, png) go; default reproduced")
 
-    command = common.add(commands, "teach", teach, "the numbers of the lesson on suppressors, step by step")
-    command.add_argument("--step", choices=lessons.STEPS, action="append", help="only this step; may be given again")
+    command = common.add(commands, "teach", teach, "the numbers in the lesson on suppressors, step by step")
+    command.add_argument("--step", choices=lessons.LESSON_STEPS, action="append",
+                         help="only this step; may be given again")
     for name, option in lessons.SLIDERS.items():
         allowed = ", ".join(map(str, option.choices)) or f"{option.low:g} to {option.high:g}"
         command.add_argument(f"--{name.replace('_', '-')}", dest=name,
                              help=f"{option.help} {allowed}; default {option.default}")
 
-    command = common.add(commands, "bench", bench, "time this program beside the ones a user would otherwise take")
+    command = common.add(commands, "bench", bench, "compare this program's speed with that of the usual tools")
     command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
                          "patternlocal, see core/experiments/requirements.txt")
     command.add_argument("--maps", type=int, default=10, metavar="N",
-                         help="score the maps of N images a data set beside the dense solver (default 10)")
-    command.add_argument("--only", choices=("beside", "growth"), help="beside other programs, or the curves of "
-                         "growing tasks (default: both)")
-    command.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the curves into this file")
+                         help="time EMD against the dense solver on maps of N images of each data set (default 10)")
+    command.add_argument("--only", choices=("beside", "growth"), help="beside: against other programs; "
+                         "growth: how times grow with the task (default: both)")
+    command.add_argument("--plot", type=Path, metavar="FILE.png", help="plot the curves of growth in this file")
 
 
 def reproduce(options: argparse.Namespace) -> None:
     from core.experiments import openapi  # late: only this command needs it
 
-    found = openapi.openapi(options.images, options.workers, common.progress)
-    written = openapi.write(found, options.to)
+    tables = openapi.openapi(options.images, options.workers, common.progress)
+    written = openapi.write(tables, options.to)
     text = f"{len(written)} files in {options.to}: {', '.join(written)}"
-    print(json.dumps(store.plain(found)) if options.json else text)
+    print(json.dumps(store.plain(tables)) if options.json else text)
 
 
 def teach(options: argparse.Namespace) -> None:
     given = {name: getattr(options, name) for name in lessons.SLIDERS}
     settings = lessons.check(**{name: value for name, value in given.items() if value is not None})
-    found = {step: lessons.numbers(step, settings) for step in options.step or lessons.STEPS}
+    content = {step: lessons.numbers(step, settings) for step in options.step or lessons.LESSON_STEPS}
     if options.json:
         written = {name: "inf" if value == math.inf else value for name, value in settings.items()}
-        print(json.dumps(store.plain({"settings": written, **found})))
+        print(json.dumps(store.plain({"settings": written, **content})))
         return
-    for step, numbers in found.items():
+    for step, numbers in content.items():
         print(f"{step}:")
         for name, value in _flat(numbers):
             print(f"  {name}: {value}")
@@ -79,20 +81,20 @@ def bench(options: argparse.Namespace) -> None:
     from core.experiments import growth, speed  # late: only this command needs them
     from core.figures import experiments, paper
 
-    def tell(text: str) -> None:
+    def progress(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     if options.plot and options.only == "beside":
-        raise InputError("--plot draws the curves, which --only beside leaves out.")
+        raise InputError("--plot needs the curves, which --only beside leaves out.")
     rows, curves = [], []
     if options.only != "growth":
-        for row in speed.run(tell, options.published, options.maps):
+        for row in speed.run(progress, options.published, options.maps):
             rows.append({**dataclasses.asdict(row), "ratio": row.ratio})
             if not options.json:
                 theirs = "-" if row.theirs is None else f"{row.theirs:.3g} s, {row.ratio:.3g} times ours"
                 print(f"{row.name}\n    ours {row.ours:.3g} s; theirs {theirs}; {row.agreement}", flush=True)
     if options.only != "beside":
-        for curve in growth.curves(tell):
+        for curve in growth.curves(progress):
             curves.append(curve)
             if not options.json:
                 points = ", ".join(f"{x:,g}: {y:.2g} s" for x, y in zip(curve.x, curve.y))

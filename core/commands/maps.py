@@ -27,24 +27,25 @@ def add(commands) -> None:
     command = common.add(commands, "score", score, "scores of one method over some images")
     common.spec_flags(command)
     common.image_flags(command)
-    command.add_argument("--workers", type=int, metavar="N", help="threads that score (default: one a processor)")
+    command.add_argument("--workers", type=int, metavar="N",
+                         help="number of scoring threads (default: one for each processor)")
 
 
 def explain(options: argparse.Namespace) -> None:
     spec = common.read_spec(options)
     chosen = common.read_images(options, spec)
-    found = []
+    maps = []
     for done, image in enumerate(chosen):
         common.progress(done, len(chosen), f"image {image}")
-        found.append(pipeline.explain(spec.replace(image=image)))
+        maps.append(pipeline.explain(spec.replace(image=image)))
     if options.to:
-        arrays = {name: np.stack([getattr(a, name) for a in found]) for name in ("values", "image", "mask")}
+        arrays = {name: np.stack([getattr(a, name) for a in maps]) for name in ("values", "image", "mask")}
         packed = io.BytesIO()
         np.savez_compressed(packed, **arrays, spec=np.array(json.dumps(spec.to_dict())), number=np.array(chosen))
         common.write(options.to, packed.getvalue())
     rows = [{"image": a.spec.image, "label": a.label, "predicted": a.predicted, "target": a.target,
              "probability": float(a.probabilities[a.target]), "largest": float(np.abs(a.values).max()),
-             "seconds": round(a.seconds, 4), "facts": dict(a.facts), "notes": list(a.notes)} for a in found]
+             "seconds": round(a.seconds, 4), "facts": dict(a.facts), "notes": list(a.notes)} for a in maps]
     if options.json:
         print(json.dumps(store.plain({"images": rows, "spec": spec.to_dict()})))
     else:
@@ -68,18 +69,18 @@ def score(options: argparse.Namespace) -> None:
 
 
 def _scores(specs: list[Spec], workers: int | None) -> list[Score]:
-    """The scores of every image; where the method does not apply they are undefined, and counted as such."""
-    found: list[Any] = []
+    """The scores of every image; where the method does not apply, they count as undefined."""
+    results: list[Any] = []
     for done, spec in enumerate(specs):
         common.progress(done, len(specs), f"image {spec.image}")
         try:
-            found.append(pipeline.explain(spec))
+            results.append(pipeline.explain(spec))
         except NotApplicable as reason:
             print(f"image {spec.image}: {reason}", file=sys.stderr)
-            found.append(Score(dict.fromkeys(METRICS, math.nan), dict.fromkeys(METRICS, str(reason))))
-    scores = pipeline.scores([a for a in found if isinstance(a, Attribution)], workers=workers)
-    for place, a in enumerate(found):
+            results.append(Score(dict.fromkeys(METRICS, math.nan), dict.fromkeys(METRICS, str(reason))))
+    scores = pipeline.scores([a for a in results if isinstance(a, Attribution)], workers=workers)
+    for index, a in enumerate(results):
         if isinstance(a, Attribution):
-            found[place] = next(scores)
-            common.progress(place + 1, len(specs), f"score of image {a.spec.image}")
-    return found
+            results[index] = next(scores)
+            common.progress(index + 1, len(specs), f"score of image {a.spec.image}")
+    return results

@@ -1,4 +1,4 @@
-"""``list`` and ``train``: what there is, and more of it."""
+"""``list`` and ``train``: everything that can be chosen, and new models."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 from core import model_library
 from core.commands import common
-from core.models.training import WAYS
+from core.models.training import TRAINING_MODES
 from core.registry import DATASETS, METHODS, METRICS, MODELS
 
 
 def add(commands) -> None:
-    common.add(commands, "list", list_all, "what there is: data sets, models, methods, metrics")
+    common.add(commands, "list", list_all, "list data sets, models, methods and metrics")
 
     command = common.add(commands, "train", train, "train the model of a Spec and keep it on this machine")
     common.spec_flags(command)
-    command.add_argument("--training", choices=WAYS, default="auto", help="plain, on whitened images, or whichever "
-                         "starts to learn (auto)")
-    command.add_argument("--epochs", type=int, help="at most so many passes over the training images")
-    command.add_argument("--from", dest="images", type=Path, metavar="FOLDER", help="train on all images of the "
-                         "published IDX files in this folder (Fashion-MNIST, of which a part is shipped)")
-    command.add_argument("--shipped", action="store_true", help="keep it in assets, as a part of this program")
+    command.add_argument("--training", choices=TRAINING_MODES, default="auto",
+                         help="plain, on whitened images, or whichever begins to learn (auto)")
+    command.add_argument("--epochs", type=int, help="maximum number of passes over the training images")
+    command.add_argument("--from", dest="images", type=Path, metavar="FOLDER", help="train on all images in the "
+                         "published IDX files in this folder (only part of Fashion-MNIST is shipped)")
+    command.add_argument("--shipped", action="store_true", help="keep it in assets, as part of this program")
 
 
 def list_all(options: argparse.Namespace) -> None:

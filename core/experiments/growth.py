@@ -82,10 +82,11 @@ def _openapi(tell: Callable[[str], None]) -> Iterator[Curve]:
 
 
 def _sweep(tell: Callable[[str], None]) -> Iterator[Curve]:
-    found = [pipeline.explain(Spec(method="gradient", image=image)) for image in range(max(SWEPT))]
-    values, masks = (np.stack([getattr(a, name) for a in found]) for name in ("values", "mask"))
+    attributions = [pipeline.explain(Spec(method="gradient", image=image)) for image in range(max(SWEPT))]
+    values, masks = (np.stack([getattr(a, name) for a in attributions]) for name in ("values", "mask"))
     for workers in sorted({1, os.cpu_count() or 1}):
-        yield _curve("EMDs of a sweep, 64 × 64", "maps", f"{workers} worker{'s' * (workers > 1)}", SWEPT, [
+        name = "1 worker" if workers == 1 else f"{workers} workers"
+        yield _curve("EMDs of a sweep, 64 × 64", "maps", name, SWEPT, [
             lambda n=n, w=workers: emds(values[:n], masks[:n], w) for n in SWEPT], tell)
 
 
@@ -94,10 +95,10 @@ def _curve(panel: str, x_label: str, name: str, x: Sequence[float], calls: Seque
     seconds = []
     for size, call in zip(x, calls):
         tell(f"{panel}, {name}: {size:,} {x_label}")
-        taken = [_seconds(call)]
-        while len(taken) < 3 and taken[0] < 1:
-            taken.append(_seconds(call))
-        seconds.append(float(np.median(taken)))
+        runs = [_seconds(call)]
+        while len(runs) < 3 and runs[0] < 1:
+            runs.append(_seconds(call))
+        seconds.append(float(np.median(runs)))
     return Curve(panel, x_label, name, tuple(x), tuple(seconds))
 
 

@@ -17,15 +17,15 @@ from core.methods.context import Context
 from core.methods.openapi import decision_features
 from core.methods.pattern import local_pattern, local_patterns
 from core.methods.simplification import Pixels
-from core.methods.surrogate import OPTIONS, fit_lime
+from core.methods.surrogate import SURROGATE_OPTIONS, fit_lime
 from core.metrics import emd, transport_solver
 from core.registry import canonical
 from core.types import Spec
 
-IMAGES = 32  # explained together in the batched row
-MAPS = (("XOR", "WHITE", 0.05), ("XOR", "CORR", 0.05), ("RIGID", "WHITE", 0.7), ("RIGID", "CORR", 0.5))
-MAPPED = 10  # images of each whose maps are scored; the dense solver takes some ten minutes for them
-MADE = 40_000  # images
+BATCHED_IMAGES = 32  # explained together in the batched row
+MAP_DATA = (("XOR", "WHITE", 0.05), ("XOR", "CORR", 0.05), ("RIGID", "WHITE", 0.7), ("RIGID", "CORR", 0.5))
+SCORED_IMAGES = 10  # images of each whose maps are scored; the dense solver takes some ten minutes for them
+IMAGES_MADE = 40_000  # images
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Row:
         return None if self.theirs is None else self.theirs / self.ours
 
 
-def run(tell: Callable[[str], None], published: str | None = None, mapped: int = MAPPED) -> Iterator[Row]:
+def run(tell: Callable[[str], None], published: str | None = None, mapped: int = SCORED_IMAGES) -> Iterator[Row]:
     """All comparisons, one after the other, on XOR CORR 64x64 with the MLP.
 
     ``published``: a Python interpreter that has PyPI's patternlocal, which needs Python 3.12 or newer;
@@ -51,7 +51,7 @@ def run(tell: Callable[[str], None], published: str | None = None, mapped: int =
     spec = canonical(Spec())
     data = pipeline.dataset(spec)
     images = np.concatenate([part.x.reshape(len(part), -1) for part in (data.train, data.val, data.test)])
-    contexts = [pipeline.context(spec.replace(image=i)) for i in range(IMAGES)]
+    contexts = [pipeline.context(spec.replace(image=i)) for i in range(BATCHED_IMAGES)]
     yield from _emd(mapped, tell)
     yield from _pattern(images, contexts, published, tell)
     yield _lime(contexts[0], tell)
@@ -64,55 +64,55 @@ def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
     import ot
 
     pixels = np.argwhere(np.ones((64, 64)))
-    for scenario, background, snr in MAPS:
-        ours, theirs, apart = [], [], []
+    for scenario, background, snr in MAP_DATA:
+        ours, theirs, differences = [], [], []
         for spec in (Spec(scenario=scenario, background=background, snr=snr, method=method, image=image)
                      for image in range(mapped) for method in pipeline.DEFAULT_METHODS):
             tell(f"EMD of {scenario} {background}, image {spec.image}, {spec.method}")
             a = pipeline.explain(spec)
             mass = np.abs(a.values).ravel() / np.abs(a.values).sum()
             cost = transport_solver.distance(pixels[:, None], pixels[a.mask.ravel()][None])
-            even = np.full(cost.shape[1], 1 / cost.shape[1])
+            uniform = np.full(cost.shape[1], 1 / cost.shape[1])
             start = time.perf_counter()
             value = emd(a.values, a.mask)
             between = time.perf_counter()
-            dense = ot.emd2(mass, even, cost, numItermax=transport_solver.STEPS) / np.hypot(63, 63)
+            dense = ot.emd2(mass, uniform, cost, numItermax=transport_solver.MAX_ITERATIONS) / np.hypot(63, 63)
             ours.append(between - start)
             theirs.append(time.perf_counter() - between)
-            apart.append(abs(value / dense - 1))
+            differences.append(abs(value / dense - 1))
         slowest = min(t / o for t, o in zip(theirs, ours))
         yield Row(f"EMD, {scenario} {background}, {cost.shape[1]} important pixels, {len(ours)} maps "
                   "(geometric means)", _mean(ours), _mean(theirs),
-                  f"relative difference {max(apart):.0e}; least gain {slowest:.1f} times")
+                  f"relative difference {max(differences):.0e}; least gain {slowest:.1f} times")
 
 
 def _openapi(context: Context, tell: Callable[[str], None]) -> Row:
     """OpenAPI's two samplings on the 64x64 MLP."""
     tell("OpenAPI by hypercube sampling")
-    taken, found = [], []
+    seconds, decisions = [], []
     for sampling in ("orthogonal", "hypercube"):
         start = time.perf_counter()
-        found.append(decision_features(context.predict_proba, context.image.ravel(), context.target,
+        decisions.append(decision_features(context.predict_proba, context.image.ravel(), context.target,
                                        sampling=sampling))
-        taken.append(time.perf_counter() - start)
-    a, b = (f.weights for f in found)
-    return Row(f"OpenAPI, {a.size:,} pixels, orthogonal (the paper's hypercube)", *taken,
-               f"relative L1 difference {np.abs(a - b).sum() / np.abs(a).sum():.0e}; {found[0].queries:,} questions "
-               f"instead of {found[1].queries:,}")
+        seconds.append(time.perf_counter() - start)
+    a, b = (f.weights for f in decisions)
+    return Row(f"OpenAPI, {a.size:,} pixels, orthogonal (the paper's hypercube)", *seconds,
+               f"relative L1 difference {np.abs(a - b).sum() / np.abs(a).sum():.0e}; "
+               f"{decisions[0].queries:,} queries instead of {decisions[1].queries:,}")
 
 
 def _data(tell: Callable[[str], None]) -> Row:
     """Making a CORR data set beside the same with scipy's filter, image by image."""
     from scipy.ndimage import gaussian_filter
 
-    tell(f"{MADE:,} images")
-    taken, found = [], []
-    for smooth in (smoothed, lambda images, sigma: np.stack([gaussian_filter(one, sigma) for one in images])):
+    tell(f"{IMAGES_MADE:,} images")
+    seconds, made = [], []
+    for smooth in (smoothed, lambda images, sigma: np.stack([gaussian_filter(image, sigma) for image in images])):
         start = time.perf_counter()
-        found.append(generate("XOR", "CORR", 0.05, 64, MADE, 0, smooth=smooth)[0])
-        taken.append(time.perf_counter() - start)
-    return Row(f"{MADE:,} images of 64 x 64 with correlated noise (image by image with scipy's filter)",
-               taken[0] / MADE, taken[1] / MADE, f"largest difference {np.abs(found[0] - found[1]).max():.0e}")
+        made.append(generate("XOR", "CORR", 0.05, 64, IMAGES_MADE, 0, smooth=smooth)[0])
+        seconds.append(time.perf_counter() - start)
+    return Row(f"{IMAGES_MADE:,} images of 64 x 64 with correlated noise (image by image with scipy's filter)",
+               *(s / IMAGES_MADE for s in seconds), f"largest difference {np.abs(made[0] - made[1]).max():.0e}")
 
 
 def _mean(seconds: list[float]) -> float:
@@ -132,8 +132,8 @@ def _pattern(images: np.ndarray, contexts: list[Context], published: str | None,
     theirs, agreement = None, "the published package was not asked (--published)"
     if published:
         tell("the published package on the same images")
-        theirs, found = _published(published, images, weights[0], centers[0])
-        agreement = f"1 - cosine {1 - _cosine(found, local_pattern(weights[0], images, centers[0])):.0e}"
+        theirs, pattern = _published(published, images, weights[0], centers[0])
+        agreement = f"1 - cosine {1 - _cosine(pattern, local_pattern(weights[0], images, centers[0])):.0e}"
     yield Row(f"{name}; {len(contexts)} images together", together, theirs, agreement)
     yield Row(f"{name}; one image", single, theirs, agreement)
 
@@ -144,8 +144,8 @@ def _published(python: str, images: np.ndarray, weights: np.ndarray, center: np.
     with tempfile.TemporaryDirectory() as folder:
         np.savez(f"{folder}/given.npz", images=images, weights=weights, center=center)
         subprocess.run([python, script, folder], check=True)
-        with np.load(f"{folder}/found.npz") as found:
-            return float(found["seconds"]), found["values"]
+        with np.load(f"{folder}/found.npz") as result:
+            return float(result["seconds"]), result["values"]
 
 
 def _lime(context: Context, tell: Callable[[str], None]) -> Row:
@@ -155,7 +155,8 @@ def _lime(context: Context, tell: Callable[[str], None]) -> Row:
     from captum.attr import Lime
 
     tell("LIME")
-    settings = {o.name: o.default for o in OPTIONS} | {"samples": 500, "proximity": "uniform", "ridge": 1e-2}
+    settings = {o.name: o.default for o in SURROGATE_OPTIONS}
+    settings |= {"samples": 500, "proximity": "uniform", "ridge": 1e-2}
     h = Pixels(context.image.ravel())
     ours = _seconds(lambda: fit_lime(context, h, context.outputs, np.ones(h.size), **settings), 5)
     lime = Lime(context.explained, interpretable_model=SkLearnRidge(alpha=1.0))
@@ -168,12 +169,12 @@ def _lime(context: Context, tell: Callable[[str], None]) -> Row:
 def _seconds(call: Callable[[], object], times: int) -> float:
     """Median wall time of ``times`` calls after one that is not counted."""
     call()
-    taken = []
+    seconds = []
     for _ in range(times):
         start = time.perf_counter()
         call()
-        taken.append(time.perf_counter() - start)
-    return float(np.median(taken))
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds))
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:

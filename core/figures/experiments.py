@@ -15,25 +15,26 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from core.figures.style import LIGHT
 
-WIDTH = 6.75  # inches: two columns of a paper
+FIGURE_WIDTH = 6.75  # inches: two columns of a paper
 # Okabe and Ito's colours, with a marker each so that none speaks by colour alone.
 LINES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
          ("#56b4e9", "v", "-"))
-MARKERS, DASHES = ("o", "s", "^"), ("-", "--", ":")
+CURVE_MARKERS, CURVE_DASHES = ("o", "s", "^"), ("-", "--", ":")
+CURVE_COLOURS = (LIGHT.outline, "#2065ab", "#d6604d")
 
 Rows = Sequence[Mapping[str, Any]]
 
 
-def openapi(found: Mapping[str, Any]) -> dict[str, Figure]:
+def openapi(tables: Mapping[str, Any]) -> dict[str, Figure]:
     """All figures of the OpenAPI paper's experiments by name; a column for each data set and model."""
-    exact = found["exactness"]
+    exact = tables["exactness"]
     return {
-        "figure-2-mean-images": _means(found["means"]),
-        "figure-3-cpp": _columns(found["ablation"], lambda axis, rows: _curves(axis, rows, "cpp"),
+        "figure-2-mean-images": _means(tables["means"]),
+        "figure-3-cpp": _columns(tables["ablation"], lambda axis, rows: _curves(axis, rows, "cpp"),
                                  "features altered", "CPP"),
-        "figure-3-nlci": _columns(found["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"),
+        "figure-3-nlci": _columns(tables["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"),
                                   "features altered", "NLCI (images)"),
-        "figure-4-consistency": _columns(found["consistency"], _sorted, "images, sorted",
+        "figure-4-consistency": _columns(tables["consistency"], _sorted, "images, sorted",
                                          "cosine to the neighbour's"),
         **{name: _columns(exact, lambda axis, rows, of=of: _against_h(axis, rows, of), "h", label)
            for name, of, label in (("figure-5-region-difference", "rd", "mean RD"),
@@ -48,14 +49,14 @@ def _where(row: Mapping[str, Any]) -> tuple[str, str]:
 
 def _columns(rows: Rows, draw: Callable[[Axes, Rows], None], x: str, y: str) -> Figure:
     """One panel for every data set and model, with one legend below."""
-    places = list(dict.fromkeys(_where(row) for row in rows))
-    figure = Figure(figsize=(WIDTH, 2.1), dpi=300)
+    columns = list(dict.fromkeys(_where(row) for row in rows))
+    figure = Figure(figsize=(FIGURE_WIDTH, 2.1), dpi=300)
     FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(places), squeeze=False)[0]
-    for axis, place in zip(axes, places):
-        mine = [row for row in rows if _where(row) == place]
-        draw(axis, mine)
-        axis.set_title(f"{place[0]}, {place[1]} (n = {mine[0]['n']})", fontsize=6.5, pad=3)
+    axes = figure.subplots(1, len(columns), squeeze=False)[0]
+    for axis, column in zip(axes, columns):
+        column_rows = [row for row in rows if _where(row) == column]
+        draw(axis, column_rows)
+        axis.set_title(f"{column[0]}, {column[1]} (n = {column_rows[0]['n']})", fontsize=6.5, pad=3)
         axis.set_xlabel(x, fontsize=6.5, labelpad=1)
         axis.tick_params(labelsize=5.5, length=2, pad=1)
         axis.spines[["top", "right"]].set_visible(False)
@@ -105,21 +106,22 @@ def _means(rows: Rows) -> Figure:
     """Mean images of some classes, and below the mean decision features of each model: red for, blue against."""
     sets = {dataset: [row for row in rows if row["dataset"] == dataset] for dataset in
             dict.fromkeys(row["dataset"] for row in rows)}
-    columns = sum(len({row["class"] for row in mine}) for mine in sets.values())
+    columns = sum(len({row["class"] for row in class_rows}) for class_rows in sets.values())
     models = list(dict.fromkeys(row["model"] for row in rows))
-    side = WIDTH / (columns + 0.6)
-    figure = Figure(figsize=(WIDTH, side * (1 + len(models)) + 0.25), dpi=300)
+    side = FIGURE_WIDTH / (columns + 0.6)
+    figure = Figure(figsize=(FIGURE_WIDTH, side * (1 + len(models)) + 0.25), dpi=300)
     FigureCanvasAgg(figure)
     axes = figure.subplots(1 + len(models), columns, squeeze=False)
     signed = LinearSegmentedColormap.from_list("", list(LIGHT.signed))
-    places = [(dataset, name) for dataset, mine in sets.items()
-              for name in dict.fromkeys(row["class"] for row in mine)]
-    for column, (dataset, name) in zip(axes.T, places):
-        mine = {row["model"]: row for row in sets[dataset] if row["class"] == name}
-        column[0].imshow(next(iter(mine.values()))["image"], cmap="gray_r", vmin=0, vmax=1, interpolation="nearest")
+    cells = [(dataset, name) for dataset, class_rows in sets.items()
+              for name in dict.fromkeys(row["class"] for row in class_rows)]
+    for column, (dataset, name) in zip(axes.T, cells):
+        class_rows = {row["model"]: row for row in sets[dataset] if row["class"] == name}
+        mean = next(iter(class_rows.values()))["image"]
+        column[0].imshow(mean, cmap="gray_r", vmin=0, vmax=1, interpolation="nearest")
         column[0].set_title(name, fontsize=6.5, pad=2)
         for axis, model in zip(column[1:], models):
-            weights = mine[model]["weights"]
+            weights = class_rows[model]["weights"]
             limit = np.abs(weights).max() or 1.0
             axis.imshow(weights, cmap=signed, vmin=-limit, vmax=limit, interpolation="nearest")
     for axis, label in zip(axes[:, 0], ("mean image", *models)):
@@ -149,19 +151,19 @@ def growth(lines: Sequence[Line], width: float = 9.0, across: int = 3) -> Figure
     FigureCanvasAgg(figure)
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for axis, panel in zip(axes, panels):
-        here = [line for line in lines if line.panel == panel]
-        for line, marker, dash, colour in zip(here, MARKERS, DASHES, (LIGHT.outline, "#2065ab", "#d6604d")):
+        panel_lines = [line for line in lines if line.panel == panel]
+        for line, marker, dash, colour in zip(panel_lines, CURVE_MARKERS, CURVE_DASHES, CURVE_COLOURS):
             axis.loglog(line.x, line.y, dash, marker=marker, markersize=4, color=colour, linewidth=1.4,
                         label=f"{line.name}: {line.y[-1]:.2g} s at {line.x[-1]:,g}")
         axis.set_title(panel, fontsize=9, loc="left")
-        axis.set_xlabel(here[0].x_label, fontsize=8)
+        axis.set_xlabel(panel_lines[0].x_label, fontsize=8)
         axis.set_ylabel("seconds", fontsize=8)
-        longest = max((line.x for line in here), key=len)
+        longest = max((line.x for line in panel_lines), key=len)
         axis.set_xticks(longest, [f"{x:,g}" for x in longest])
         axis.xaxis.set_minor_locator(NullLocator())
         axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         axis.yaxis.set_minor_formatter(NullFormatter())
-        low, high = min(min(line.y) for line in here), max(max(line.y) for line in here)
+        low, high = min(min(line.y) for line in panel_lines), max(max(line.y) for line in panel_lines)
         axis.set_ylim(10 ** floor(log10(low)), 10 ** ceil(log10(2 * high)))
         axis.tick_params(labelsize=7)
         axis.grid(True, color="#dddddd", linewidth=0.5)

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from core.cache import cached
 from core.figures.style import Theme, coloured, outline
 
-EDGE = 256  # pixels of a picture at least, so that outlines are fine and zooming stays crisp
+SMALLEST_EDGE = 256  # pixels of a picture at least, so that outlines are fine and zooming stays crisp
 
 
 def rgb(colour: str) -> np.ndarray:
@@ -27,11 +27,11 @@ def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed:
     ``limit`` is drawn in full colour, by default the largest |value|.
     """
     limit = (float(np.abs(values).max()) if limit is None else limit) or 1.0
-    cell = max(1, EDGE // max(values.shape))
+    cell = max(1, SMALLEST_EDGE // max(values.shape))
     pixels = coloured(values, -limit if signed else 0.0, limit, colours).repeat(cell, 0).repeat(cell, 1)
     image = Image.fromarray(pixels)
     if mask is not None:
-        draw, width = ImageDraw.Draw(image), max(2, EDGE // 96)
+        draw, width = ImageDraw.Draw(image), max(2, SMALLEST_EDGE // 96)
         for start, end in outline(mask):
             draw.line([((x + 0.5) * cell, (y + 0.5) * cell) for x, y in (start, end)], theme.outline, width)
     return png(image)

@@ -1,4 +1,4 @@
-"""A tiny live example for every method, metric, data set and model: what its card shows, computed when asked for."""
+"""A small live example for the card of every method, metric, data set and model, computed when it is needed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
 from core.types import Attribution, InputError, NotApplicable, Spec
 
 EXAMPLE = Spec(scenario="XOR", background="CORR", snr=0.15, size=8, model="MLP", image=1)
-SMALL = 8  # edge of an example's images
-COMPARED = ("gradient", "patternlocal")  # whose maps the metrics score
-FEW = 400  # images of a data set made for its card
+CARD_EDGE = 8  # pixels of an example's edge
+SCORED_METHODS = ("gradient", "patternlocal")  # whose maps the metrics score
+CARD_IMAGES = 400  # of a data set that is made for its card
 FAMILIES: dict[str, Registry] = {"methods": METHODS, "metrics": METRICS, "data sets": DATASETS, "models": MODELS}
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A map or an image (h,w) with what stands below it; ``mask (h,w)`` where the truth is known.
+    """A map or an image ``values (h,w)`` and its caption; ``mask (h,w)`` where the ground truth is known.
 
-    ``kind``: signed map, magnitude map, or image.
+    ``kind`` is "signed" or "magnitude" for a map, or "image".
     """
 
     values: np.ndarray
@@ -39,7 +39,7 @@ def _map(a: Attribution, caption: str) -> Picture:
 
 @dataclass(frozen=True)
 class Example:
-    """Pictures, and what they cost: ``seconds`` of ``work``. Without pictures, ``reason`` says why there are none."""
+    """Pictures, and the ``seconds`` that some ``work`` on them took. ``reason`` says why there are none."""
 
     pictures: tuple[Picture, ...] = ()
     seconds: float = float("nan")
@@ -48,14 +48,14 @@ class Example:
 
 
 def entries(family: str) -> list[Entry]:
-    """The registered entries of a family, in their order."""
+    """The registered entries of a family (a key of FAMILIES), in their order."""
     return list(FAMILIES[family].values())
 
 
 @pipeline.same_networks()
 @cached(128, by=lambda *_, **__: model_library.models_stamp())
 def example(family: str, name: str) -> Example:
-    """The example of one entry; an entry that cannot have one gets the reason instead."""
+    """The example of one entry, or the reason why it has none."""
     try:
         return {"methods": _method, "metrics": _metric, "data sets": _data_set, "models": _model}[family](name)
     except (NotApplicable, InputError) as reason:
@@ -67,7 +67,7 @@ def _method(name: str) -> Example:
     mark = pipeline.score(a, ["ime"])
     below = "empty map" if np.isnan(mark["ime"]) else f"{1 - mark['ime']:.0%} inside"
     seconds = _timed(METHODS[name].function, pipeline.context(a.spec), **dict(a.spec.options))
-    return Example((_map(a, below),), min(seconds, a.seconds), f"for one image of {SMALL} × {SMALL}")
+    return Example((_map(a, below),), min(seconds, a.seconds), f"for one image of {CARD_EDGE} × {CARD_EDGE}")
 
 
 def _timed(work: Callable, *arguments: object, **options: object) -> float:
@@ -79,33 +79,35 @@ def _timed(work: Callable, *arguments: object, **options: object) -> float:
 
 def _metric(name: str) -> Example:
     pictures, seconds = [], 0.0
-    for method in COMPARED:
+    for method in SCORED_METHODS:
         a = pipeline.explain(EXAMPLE.replace(method=method))
         value = METRICS[name].function(a.values, a.mask)
         seconds += _timed(METRICS[name].function, a.values, a.mask)  # again: the first loads libraries
         pictures.append(_map(a, f"{METHODS[method].label}: {value:.3f}"))
-    return Example(tuple(pictures), seconds / len(COMPARED), f"for one map of {SMALL} × {SMALL}")
+    return Example(tuple(pictures), seconds / len(SCORED_METHODS), f"for one map of {CARD_EDGE} × {CARD_EDGE}")
 
 
 def _data_set(name: str) -> Example:
     options = {option.name: option for option in DATASETS[name].options}
     if not options:
         return _one_of_a_kind(name)
-    if "size" not in options or SMALL not in options["size"].choices:
-        raise NotApplicable(f"This data set has no {SMALL} × {SMALL} version, so there is no tiny example.")
+    if "size" not in options or CARD_EDGE not in options["size"].choices:
+        raise NotApplicable(f"This data set has no {CARD_EDGE} × {CARD_EDGE} version, so there is no small example.")
     pictures, start = [], time.perf_counter()
     kind = next((o for o in options.values() if o.choices and o.name != "size"), options["size"])
-    usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": SMALL}
+    usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": CARD_EDGE}
     for value in kind.choices:
         spec = DATASETS[name].spec(**{**usual, kind.name: value})
         ready = [r.spec.snr for r in model_library.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
-        spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **({"samples": FEW} if "samples" in options else {}))
+        fewer = {"samples": CARD_IMAGES} if "samples" in options else {}
+        spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **fewer)
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
         known = mask is not None and np.any(mask)
         caption = kind.text(value) + ("" if known else ": no known truth")
         pictures.append(Picture(np.asarray(data.test.x[0]), "image", caption, mask if known else None))
-    return Example(tuple(pictures), time.perf_counter() - start, f"to make or open {len(pictures)} × {FEW} images")
+    work = f"to make or open {len(pictures)} × {CARD_IMAGES} images"
+    return Example(tuple(pictures), time.perf_counter() - start, work)
 
 
 def _one_of_a_kind(name: str) -> Example:
@@ -118,9 +120,10 @@ def _one_of_a_kind(name: str) -> Example:
 
 
 def _model(name: str) -> Example:
-    ready = [r for r in model_library.model_records() if r.spec.model == name and r.available and r.spec.size in (SMALL, 0)]
+    ready = [r for r in model_library.model_records()
+             if r.spec.model == name and r.available and r.spec.size in (CARD_EDGE, 0)]
     if not ready:
-        raise NotApplicable(f"No trained {SMALL} × {SMALL} version, so there is no tiny example.")
+        raise NotApplicable(f"No trained {CARD_EDGE} × {CARD_EDGE} version, so there is no small example.")
     like = ("dataset", "background", "scenario", "snr")  # the more of these the example shares, the better
     record = max(ready, key=lambda r: [getattr(r.spec, field) == getattr(EXAMPLE, field) for field in like])
     spec = record.spec.replace(method="gradient", image=EXAMPLE.image)

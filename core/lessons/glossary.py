@@ -1,52 +1,52 @@
-"""The words of the field, each in a sentence or two."""
+"""The terms of the field, each in a sentence or two."""
 
 from __future__ import annotations
 
 GLOSSARY: dict[str, str] = {
-    "Attribution": "A number for every pixel of one image that says how much the pixel had to do with the model's "
+    "Attribution": "A number for every pixel of one image that says how important the pixel was for the model's "
                    "answer. Also called importance, saliency or explanation map.",
-    "Background": "The noise a shape hides in. WHITE: every pixel by itself. CORR: smooth, so that neighbouring "
-                  "pixels know of each other.",
-    "Bandwidth": "How far a kernel reaches. A pattern protects against suppressors only as far as its neighbourhood "
-                 "reaches.",
-    "Baseline": "The image that stands for an absent feature, r in the formulas: here all zero, or the mean of the "
+    "Background": "The noise that hides a shape. WHITE: every pixel is independent. CORR: smooth noise, in which "
+                  "neighbouring pixels are correlated.",
+    "Bandwidth": "The width of a kernel. A pattern removes suppressors only if its neighbourhood is wide enough.",
+    "Baseline": "The image that stands for an absent feature, r in the formulas: all zeros, or the mean of the "
                 "training images.",
     "Decision features": "OpenAPI's D_c: the exact weights of class c against the other classes in the linear "
                          "region of an image.",
-    "Explained output": "The number whose causes are sought. The margin is the class's logit less the mean of the "
-                        "others'; the probability saturates when the model is sure.",
-    "False positive": "Importance given to a pixel that has nothing to do with the class. Suppressors are the "
-                      "stubborn kind.",
-    "Forward and backward model": "Backward: from the image to the answer (weights, what classifiers are). Forward: "
-                                  "from the answer to the image (patterns, what the answer looks like).",
+    "Explained output": "The number that is explained. The margin is the class's logit minus the mean of the "
+                        "others'; the probability saturates when the model is confident.",
+    "False positive": "Importance given to a pixel that has nothing to do with the class. Suppressors are a "
+                      "systematic source of them.",
+    "Forward and backward model": "A backward model goes from the image to the answer: weights, as in a classifier. "
+                                  "A forward model goes from the answer to the image: patterns, which show how the "
+                                  "answer is expressed in the image.",
     "Ground truth": "The pixels known to matter, F⁺: those of the shapes. Union: all shapes of the scenario. Shown: "
-                    "those in this image.",
-    "Kernel": "A curve that says how a neighbour's weight falls with its distance; also the weights LIME and SHAP "
-              "give their samples.",
-    "Linear region": "The inputs for which the same units of a ReLU network are active. Inside it the network is "
-                     "one linear function.",
-    "Mask": "The ground truth of one image, as a picture of yes and no.",
-    "Neighbourhood": "The training images near the one explained, with weights p that sum to 1. PatternLocal reads "
-                     "covariances there.",
-    "Oracle tuning": "Choosing a method's options with the ground truth in sight. It shows what a method could do, "
+                    "only those in this image.",
+    "Kernel": "A function that gives a neighbour's weight by its distance; also the weights that LIME and SHAP give "
+              "to their samples.",
+    "Linear region": "The inputs for which the same units of a ReLU network are active. On such a region the "
+                     "network is one linear function.",
+    "Mask": "The ground truth of one image: the set of important pixels.",
+    "Neighbourhood": "The training images near the explained one, with weights p that sum to 1. PatternLocal "
+                     "computes covariances in it.",
+    "Oracle tuning": "Choosing a method's options by the ground truth. It shows what a method can achieve at best, "
                      "not what a user would get.",
-    "Pattern": "How the variables move when the answer moves: a = Cov(x) w / Var(wᵀx). A suppressor has no part in "
-               "it.",
-    "Piecewise linear": "Made of linear functions on regions that touch: what networks of ReLU and max pooling are.",
-    "Shapley value": "A player's fair share of a game's outcome: the mean of what it adds over all orders of "
-                     "arrival. SHAP takes features as players.",
-    "Simplification": "Few features in place of many pixels, h in the formulas: superpixels, principal components, "
+    "Pattern": "How the variables change with the answer: a = Cov(x) w / Var(wᵀx). The entry of a suppressor is "
+               "zero.",
+    "Piecewise linear": "Made of linear functions on adjoining regions, like networks with ReLU and max pooling.",
+    "Shapley value": "A player's fair share of a game's outcome: its contribution averaged over all orders in which "
+                     "the players can join. SHAP treats features as players.",
+    "Simplification": "Few features instead of many pixels, h in the formulas: superpixels, principal components, "
                       "or the pixels themselves.",
-    "SNR": "Signal-to-noise ratio. Here the weight a of the shape in the mixture with the noise, between 0 and 1.",
-    "Superpixel": "A patch of neighbouring pixels treated as one feature.",
-    "Suppressor": "A variable that knows nothing of the answer, but helps a model by cancelling noise in another. "
-                  "Best models use it.",
-    "Surrogate": "A simple model, here linear, that stands in for the network near one image. Its weights are what "
-                 "LIME reports.",
-    "Undefined score": "A map that is zero everywhere has no mass to score. It is counted as undefined, never as "
-                       "good or bad.",
-    "Weight": "How much the answer changes when a variable changes and all others stay: w. It mixes finding the "
-              "signal with cancelling noise.",
-    "White box, black box": "White: the network's insides can be read. Black: only its answers can be asked for, as "
-                            "OpenAPI, LIME and SHAP do.",
+    "SNR": "Signal-to-noise ratio. Here the weight a, between 0 and 1, of the shape in its mixture with the noise.",
+    "Superpixel": "A patch of neighbouring pixels that is treated as one feature.",
+    "Suppressor": "A variable that carries no information about the answer but helps a model by cancelling the "
+                  "noise in another variable. The best models use it.",
+    "Surrogate": "A simple model, here a linear one, that approximates the network near one image. LIME reports its "
+                 "weights.",
+    "Undefined score": "A map that is zero everywhere cannot be scored. It is counted as undefined, neither as good "
+                       "nor as bad.",
+    "Weight": "How much the answer changes when one variable changes and all others stay fixed: w. It mixes "
+              "detecting the signal with cancelling noise.",
+    "White box, black box": "A white box can be inspected from inside. A black box can only be queried for its "
+                            "answers, as OpenAPI, LIME and SHAP do.",
 }

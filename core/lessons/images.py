@@ -1,4 +1,4 @@
-"""The same in images: one idea in a picture (PatternLocal, Figure 1), and WHITE against CORR at equal SNR."""
+"""Suppressors in images: the idea in one plane (PatternLocal, Figure 1), and WHITE against CORR at equal SNR."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from core import model_library, pipeline
 from core.datasets import tetromino
 from core.types import Attribution, Spec
 
-IDEA = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
-IMAGES = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
+PLANE_SPEC = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
+IMAGE_SPEC = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
 BACKGROUNDS = tetromino.BACKGROUNDS
-FEW = {"samples": 500}  # half the default: a class waits for them
-SHOWN: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEW, "kernelshap": FEW, "openapi": {}, "patternlocal": {}}
+FEWER_SAMPLES = {"samples": 500}  # half the default, because a class is waiting
+PICTURED: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEWER_SAMPLES, "kernelshap": FEWER_SAMPLES,
+                                       "openapi": {}, "patternlocal": {}}
 THRESHOLDS = np.linspace(0, 0.99, 100)
 ZONES = ("inside the shape", "on correlated background", "elsewhere")
-DOTS = 1200  # training images drawn in the plane
+IMAGES_IN_PLANE = 1200  # training images drawn in the plane
 
 
 @dataclass(frozen=True)
-class Idea:
-    """A plane of images through one of them, spanned by its weight and its pattern; the image is at 0, 0.
+class SuppressorPlane:
+    """A plane through one image, spanned by its weight and its pattern; the image is at (0, 0).
 
-    ``points (n,2)`` are training images with their ``labels (n,)`` projected on it, ``margin (k,k)`` the model's over
-    the grid ``across (k,)``, ``up (k,)`` (rows along ``up``), ``line (2,2)`` two points where the linear surrogate
-    changes sign. ``weight (2,)`` and ``pattern (2,)`` have length 1; the maps are those of Gradient and PatternLocal.
+    ``points (n,2)`` are projected training images with ``labels (n,)``; ``margin (k,k)`` is the model's on the grid
+    of ``across (k,)`` and ``up (k,)``, with rows along ``up``; ``line (2,2)`` are two points at which the linear
+    surrogate changes sign. ``weight (2,)`` and ``pattern (2,)`` are unit vectors; the maps are those of Gradient and
+    PatternLocal.
     """
 
     points: np.ndarray
@@ -50,36 +52,36 @@ class Idea:
 
     @property
     def angle(self) -> float:
-        """Between weight and pattern, in degrees."""
+        """The angle between weight and pattern, in degrees."""
         return float(np.degrees(np.arccos(self.weight @ self.pattern)))
 
     def numbers(self) -> dict[str, Any]:
-        return {"angle": self.angle, "inside": self.inside, "spec": IDEA.to_dict()}
+        return {"angle": self.angle, "inside": self.inside, "spec": PLANE_SPEC.to_dict()}
 
 
-def idea() -> Idea:
-    """Figure 1 of the paper on real images: data, boundary, local surrogate, weight and pattern, and their maps."""
-    return _idea(IDEA)
+def suppressor_plane() -> SuppressorPlane:
+    """Figure 1 of the paper with real images: data, decision boundary, local surrogate, weight, pattern and maps."""
+    return _suppressor_plane(PLANE_SPEC)
 
 
 @pipeline.remembered(1)
-def _idea(spec: Spec) -> Idea:
+def _suppressor_plane(spec: Spec) -> SuppressorPlane:
     maps = {name: pipeline.explain(spec.replace(method=name)) for name in ("gradient", "patternlocal")}
     context = pipeline.context(spec)
-    here = context.image.ravel().astype(np.float64)
+    image = context.image.ravel().astype(np.float64)
     weight, pattern = (maps[name].values.ravel() for name in maps)
     first = pattern / np.linalg.norm(pattern)
     second = weight - (weight @ first) * first
     plane = np.stack([first, second / np.linalg.norm(second)])
-    points = (context.training.x[:DOTS] - here) @ plane.T
+    points = (context.training.x[:IMAGES_IN_PLANE] - image) @ plane.T
     low, high = points.min(0), points.max(0)
     across, up = (np.linspace(a - 0.1 * (b - a), b + 0.1 * (b - a), 81) for a, b in zip(low, high))
-    grid = here + across[None, :, None] * plane[0] + up[:, None, None] * plane[1]
-    margin = context.outputs(grid.reshape(-1, here.size)).reshape(len(up), len(across))
+    grid = image + across[None, :, None] * plane[0] + up[:, None, None] * plane[1]
+    margin = context.outputs(grid.reshape(-1, image.size)).reshape(len(up), len(across))
     slope = plane @ weight
-    foot = -context.outputs(here[None])[0] * slope / (slope @ slope)
+    foot = -context.outputs(image[None])[0] * slope / (slope @ slope)
     along = np.array([-slope[1], slope[0]]) / np.linalg.norm(slope) * np.ptp(np.concatenate([across, up]))
-    return Idea(points, np.asarray(context.training.y[:DOTS]), across, up, margin,
+    return SuppressorPlane(points, np.asarray(context.training.y[:IMAGES_IN_PLANE]), across, up, margin,
                 np.stack([foot - along, foot + along]), slope / np.linalg.norm(slope),
                 plane @ pattern / np.linalg.norm(pattern), maps)
 
@@ -89,8 +91,9 @@ class Background:
     """Step 4 for one background: ``maps`` by method, and where their mass lies.
 
     ``related (h,w)`` is each pixel's largest correlation with the noise under the shape, ``near (h,w)`` the background
-    on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those of a map that is the same everywhere; ``curve (k,)`` the share on
-    background whose correlation exceeds each of THRESHOLDS, ``even_curve`` that of the same even map.
+    on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those of a uniform
+    map; ``curve (k,)`` the share on background whose correlation exceeds each of THRESHOLDS, ``even_curve`` that of
+    the uniform map.
     """
 
     name: str
@@ -109,7 +112,7 @@ class Background:
         return next(iter(self.maps.values())).mask + 0.35 * self.near
 
     def below_even(self, method: str) -> bool:
-        """Whether a method has less on correlated background than the same map everywhere, at every threshold."""
+        """Whether a method has at most the uniform map's share on correlated background, at every threshold."""
         return bool((self.curve[method] <= self.even_curve).all())
 
     def numbers(self) -> dict[str, Any]:
@@ -122,25 +125,26 @@ class Background:
 def images(image: int, correlation: float,
            progress: Callable[[int, int, str], None] | None = None) -> tuple[Background, ...]:
     """The same methods on the same test image number of the WHITE and the CORR data set at equal SNR."""
-    asked = {(name, method): IMAGES.replace(background=name, image=image, method=method, options=SHOWN[method])
-             for name in BACKGROUNDS for method in SHOWN}
-    with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # the two data sets side by side
-        waiting = [pool.submit(copy_context().run, _map, asked[name, method])  # the same networks in every thread
-                   for method in SHOWN for name in BACKGROUNDS]
-        for done, _ in enumerate(as_completed(waiting)):
+    specs = {(name, method): IMAGE_SPEC.replace(background=name, image=image, method=method, options=PICTURED[method])
+             for name in BACKGROUNDS for method in PICTURED}
+    with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # both data sets in parallel
+        tasks = [pool.submit(copy_context().run, _map, specs[name, method])  # the same networks in every thread
+                   for method in PICTURED for name in BACKGROUNDS]
+        for done, _ in enumerate(as_completed(tasks)):
             if progress:
-                progress(done, len(waiting), "maps")
-    maps = {key: _map(spec) for key, spec in asked.items()}
-    return tuple(_background(name, {m: maps[name, m] for m in SHOWN}, correlation) for name in BACKGROUNDS)
+                progress(done, len(tasks), "maps")
+    maps = {key: _map(spec) for key, spec in specs.items()}
+    return tuple(_background(name, {m: maps[name, m] for m in PICTURED}, correlation) for name in BACKGROUNDS)
 
 
 def _background(name: str, maps: Mapping[str, Attribution], correlation: float) -> Background:
     mask = next(iter(maps.values())).mask
     related, even = tetromino.noise_correlation(name, mask), np.ones(mask.shape)
     return Background(
-        name, maps, related, ~mask & (related > correlation), {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
+        name, maps, related, ~mask & (related > correlation),
+        {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
         zones(even, mask, related, correlation), {m: curve(a.values, mask, related) for m, a in maps.items()},
-        curve(even, mask, related), model_library.model_record(IMAGES.replace(background=name)).accuracy)
+        curve(even, mask, related), model_library.model_record(IMAGE_SPEC.replace(background=name)).accuracy)
 
 
 @pipeline.remembered(64)
@@ -151,7 +155,7 @@ def _map(spec: Spec) -> Attribution:
 def zones(values: np.ndarray, mask: np.ndarray, related: np.ndarray, correlation: float) -> np.ndarray:
     """Shares ``(3,)`` of |values| inside mask (h,w), on background with ``related`` above ``correlation``, elsewhere.
 
-    NaN for a map without mass.
+    NaN for an all-zero map.
     """
     near = ~mask & (related > correlation)
     return np.array([_mass(values, where) for where in (mask, near, ~mask & ~near)])

@@ -1,7 +1,7 @@
 """XOR with a suppressor (PatternLocal, section 3.2 and Figure 2): 2,500 points, four methods, one bandwidth.
 
-``x = (s1 + d, s2 - d, d)``; the answer is sign(s1 s2) and x3 knows nothing of it. Methods run on all points at once;
-the tests hold them against the registered ones.
+``x = (s1 + d, s2 - d, d)``; the answer is sign(s1 s2), about which x3 carries no information. Methods run on all
+points at once; tests compare them with the registered ones.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ import numpy as np
 
 from core.cache import cached
 from core.datasets import toy
+from core.lessons.two_variables import POINTS
 from core.registry import METHODS
 
-POINTS = 2500
-SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
+METHODS_SHOWN = ("gradient", "lime", "kernelshap", "patternlocal")
 CURVE = np.geomspace(0.05, 20, 40)
 SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-ROWS = 10  # centres at a time: their products fit a cache, and are too small for BLAS to use (and wait for) threads
-FAINT = -80.0  # exponent of a weight that counts for nothing: smaller ones are no normal numbers, and slow
-FLAT = 1e-12  # a slope below it is a gradient of rounding
-LIME = {"sampling": "gaussian", "samples": 400}  # of the registered method, with its other options at their defaults
+CENTRES_PER_BLOCK = 10  # products this small fit a cache, and BLAS does not start (and wait for) threads for them
+FAINT = -80.0  # smallest exponent of a weight: below, numbers are subnormal, which is slow
+FLAT_SLOPE = 1e-12  # below, a gradient is only rounding
+LIME = {"sampling": "gaussian", "samples": 400}  # options of the registered method; the others at their defaults
 
 
 @dataclass(frozen=True)
 class Xor:
     """Step 3. Points ``x (n,3)`` with answers ``y (n,)``; per method the ``share (n,)`` of importance x3 gets.
 
-    A share is ``|a3| / sum |a|``, NaN where the method gives nothing. ``closed`` is PatternLocal's mean in closed
-    form at the same points, ``worth`` how many equal neighbours a neighbourhood is worth on average. ``notes`` say
-    in words what happens at extreme settings.
+    A share is ``|a3| / sum |a|``, NaN where the method's map is empty. ``closed`` is PatternLocal's mean share in
+    closed form at the same points; ``effective_sample_size`` is the mean ``1 / sum p^2`` of the neighbourhoods.
+    ``notes`` explain what happens at extreme settings.
     """
 
     x: np.ndarray
     y: np.ndarray
     share: Mapping[str, np.ndarray]
     closed: float
-    worth: float
+    effective_sample_size: float
     correlation: float
     notes: tuple[str, ...]
 
     @property
     def mean(self) -> dict[str, float]:
-        """Mean share of x3 by method over the points where there is one."""
+        """The mean share of x3 by method, over the points where it is defined."""
         return {m: float(np.nanmean(v)) if np.isfinite(v).any() else math.nan for m, v in self.share.items()}
 
     @property
     def empty(self) -> dict[str, int]:
-        """At how many points a method gives nothing."""
+        """The number of points at which a method's map is empty."""
         return {m: int(np.isnan(v).sum()) for m, v in self.share.items()}
 
     def numbers(self) -> dict[str, Any]:
         return {"mean_share_of_x3": self.mean, "empty": self.empty, "patternlocal_closed_form": self.closed,
-                "neighbours_worth": self.worth, "correlation_of_x3_with_y": self.correlation,
+                "effective_sample_size": self.effective_sample_size, "correlation_of_x3_with_y": self.correlation,
                 "notes": list(self.notes)}
 
 
@@ -68,47 +68,48 @@ def _points(sigma_d: float, samples: int = POINTS) -> tuple[np.ndarray, np.ndarr
 
 @cached(32)
 def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
-    """How much importance four methods give to the suppressor x3 of the classifier ``tanh(f/tau)``."""
+    """The importance that four methods give to the suppressor x3, for the classifier ``tanh(f/tau)``."""
     x, y = _points(sigma_d)
-    pattern_shares, worth = _pattern_shares(sigma_d, bandwidth)
+    pattern_shares, effective_sample_size = _pattern_shares(sigma_d, bandwidth)
     share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": _lime_shares(sigma_d, tau),
              "kernelshap": _shapley_shares(sigma_d, tau), "patternlocal": pattern_shares}
     correlation = float(np.corrcoef(x[:, 2], y)[0, 1]) if sigma_d else 0.0
-    return Xor(x, y, share, toy.third_share(toy.xor_pattern(x, sigma_d, bandwidth)), worth, correlation,
-               _notes(sigma_d, bandwidth, int((toy.xor_slope(x, tau) < FLAT).sum()), worth,
+    closed = toy.third_share(toy.xor_pattern(x, sigma_d, bandwidth))
+    return Xor(x, y, share, closed, effective_sample_size, correlation,
+               _notes(sigma_d, bandwidth, int((toy.xor_slope(x, tau) < FLAT_SLOPE).sum()), effective_sample_size,
                       int(np.isnan(pattern_shares).sum())))
 
 
-def _notes(sigma_d: float, bandwidth: float, flat: int, worth: float, alone: int) -> tuple[str, ...]:
+def _notes(sigma_d: float, bandwidth: float, flat: int, effective_sample_size: float, alone: int) -> tuple[str, ...]:
     notes = []
     if not sigma_d:
-        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the formula would "
-                     "react if x3 moved. LIME, SHAP and the pattern look at how x3 moves in the data, and it does "
-                     "not.")
+        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the output would "
+                     "change if x3 did. LIME, SHAP and the pattern take into account how x3 varies in the data, and "
+                     "it does not.")
     if flat:
         notes.append(f"The classifier is almost a step: at {flat:,} of {POINTS:,} points its slope is below 1e-12. "
-                     "There the gradient's map is empty in practice; what is shown is its direction, from the "
-                     "formula.")
-    if alone or worth < 2:
-        what = f"{alone:,} points have no neighbour in reach and no pattern. " if alone else ""
-        notes.append(f"b = {bandwidth:g} is shorter than the gaps between points: {what}A neighbourhood is worth "
-                     f"{worth:.1f} points, so a pattern follows one pair of points and is mostly chance.")
+                     "There the gradient is zero in practice; its direction is computed from the formula.")
+    if alone or effective_sample_size < 2:
+        what = f"{alone:,} points have no neighbour within reach and so no pattern. " if alone else ""
+        notes.append(f"b = {bandwidth:g} is smaller than the gaps between points: {what}The effective sample size of "
+                     f"a neighbourhood is {effective_sample_size:.1f}, so a pattern follows a single pair of points "
+                     "and is mostly noise.")
     return tuple(notes)
 
 
 @cached(64)
 def _pattern_shares(sigma_d: float, bandwidth: float) -> tuple[np.ndarray, float]:
     x = _points(sigma_d)[0]
-    found, worth = patterns(x, toy.xor_direction(x), x, bandwidth)
-    return toy.shares(found), worth
+    pattern, effective_sample_size = xor_patterns(x, toy.xor_direction(x), x, bandwidth)
+    return toy.shares(pattern), effective_sample_size
 
 
-def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
+def xor_patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
              bandwidth: float) -> tuple[np.ndarray, float]:
     """PatternLocal ``Cov_p(x) w`` (m,3) for weights and centers (m,3), p a Gaussian kernel over data (n,3).
 
     Few variables and many centres: all local covariances come from one product of p with x and its squares. NaN where
-    no second point has weight. Also the mean of ``1 / sum p^2``: how many equal neighbours a neighbourhood is worth.
+    no second point has weight. Also the mean effective sample size ``1 / sum p^2`` of the neighbourhoods.
     """
     upper = np.triu_indices(3)
     moments = np.column_stack([np.ones(len(data)), data, data[:, upper[0]] * data[:, upper[1]]])
@@ -117,8 +118,8 @@ def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
     x = np.column_stack([x, np.ones(len(x)), np.square(x).sum(1) / -2]).T
     c = np.column_stack([c, np.square(c).sum(1) / -2, np.ones(len(c))])
     sums, squares = np.empty((len(centers), moments.shape[1])), np.empty(len(centers))
-    for first in range(0, len(centers), ROWS):
-        rows = slice(first, first + ROWS)
+    for first in range(0, len(centers), CENTRES_PER_BLOCK):
+        rows = slice(first, first + CENTRES_PER_BLOCK)
         p = np.exp(np.maximum(c[rows] @ x, FAINT).astype(np.float32)).astype(np.float64)
         sums[rows], squares[rows] = p @ moments, np.einsum("ij,ij->i", p, p)
     total, mean, second = np.split(sums, [1, 4], axis=1)
@@ -126,8 +127,8 @@ def patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
     covariance = np.zeros((len(centers), 3, 3))
     covariance[:, *upper] = covariance[:, *upper[::-1]] = second - mean[:, upper[0]] * mean[:, upper[1]]
     counts = total[:, 0]**2 / squares
-    found = np.einsum("ijk,ik->ij", covariance, weights)
-    return np.where(counts[:, None] < 1 + FLAT, np.nan, found), float(counts.mean())
+    pattern = np.einsum("ijk,ik->ij", covariance, weights)
+    return np.where(counts[:, None] < 1 + FLAT_SLOPE, np.nan, pattern), float(counts.mean())
 
 
 @cached(64)
@@ -138,7 +139,8 @@ def _lime_shares(sigma_d: float, tau: float) -> np.ndarray:
 def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     """LIME's weights (n,3) at points x (n,3): the registered method with the options LIME, all points at once.
 
-    One draw of moves, in units of each variable's deviation, serves all points; so do kernel and ridge.
+    All points share one draw of perturbations, in units of each variable's standard deviation, and the kernel and
+    ridge that belong to it.
     """
     options = METHODS["lime"].check(LIME)
     data = x.astype(np.float32)
@@ -151,11 +153,11 @@ def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     rows = (z - p @ z) * np.sqrt(p)[:, None]
     gram = rows.T @ rows
     solved = np.linalg.solve(gram + options["ridge"] * np.trace(gram) / 3 * np.eye(3), rows.T)
-    found = []
+    weights = []
     for part in np.array_split(data, max(1, len(x) // 100)):
         f = toy.xor_output((part[:, None] + z).reshape(-1, 3), tau).reshape(len(part), -1).astype(np.float64)
-        found.append((np.sqrt(p) * (f - (f @ p)[:, None])) @ solved.T)
-    return np.concatenate(found)
+        weights.append((np.sqrt(p) * (f - (f @ p)[:, None])) @ solved.T)
+    return np.concatenate(weights)
 
 
 @cached(64)
@@ -166,26 +168,26 @@ def _shapley_shares(sigma_d: float, tau: float) -> np.ndarray:
 def shapley(x: np.ndarray, tau: float) -> np.ndarray:
     """Shapley values (n,3) of ``tanh(f/tau)`` at points x (n,3), an absent variable being 0.
 
-    What the registered KernelSHAP gives when it asks about all coalitions.
+    Identical to the registered KernelSHAP when it evaluates all coalitions.
     """
     players = range(x.shape[1])
     value = {s: toy.xor_output(x * np.isin(players, s), tau)
              for size in range(len(players) + 1) for s in itertools.combinations(players, size)}
-    found = np.zeros_like(x)
+    values = np.zeros_like(x)
     for s, before in value.items():
         share = math.factorial(len(s)) * math.factorial(len(players) - len(s) - 1) if len(s) < len(players) else 0
         for i in set(players) - set(s):
-            found[:, i] += share / math.factorial(len(players)) * (value[tuple(sorted((*s, i)))] - before)
-    return found
+            values[:, i] += share / math.factorial(len(players)) * (value[tuple(sorted((*s, i)))] - before)
+    return values
 
 
 @dataclass(frozen=True)
-class Reach:
-    """The bandwidth lesson: x3's mean share of the pattern over the kernel's width.
+class BandwidthCurve:
+    """The bandwidth lesson: the mean share of the pattern that falls on x3, as a function of the kernel's width.
 
-    ``closed (k,)`` over CURVE is the closed form; ``sampled (m,)`` over SAMPLED is the estimate from
-    ``samples`` points. ``gradient`` is the limit of a narrow kernel; that of a wide one is 0. ``at`` is the
-    closed form at ``bandwidth``, ``local (3,3)`` its local covariance.
+    ``closed (k,)`` is the closed form at CURVE, ``sampled (m,)`` the estimate from ``samples`` points at SAMPLED.
+    ``gradient`` is the limit of a narrow kernel; that of a wide one is 0. ``at`` is the closed form at ``bandwidth``
+    and ``local (3,3)`` its local covariance.
     """
 
     sigma_d: float
@@ -204,11 +206,13 @@ class Reach:
                 "at_bandwidth": self.at, "local_covariance": self.local.tolist(), "note": self.note}
 
 
-def reach(sigma_d: float = 1.0, bandwidth: float = 5.0) -> Reach:
-    """How far a neighbourhood must reach before the suppressor drops out."""
+def bandwidth_curve(sigma_d: float = 1.0, bandwidth: float = 5.0) -> BandwidthCurve:
+    """How large a neighbourhood must be for the suppressor to drop out."""
     local = toy.local_covariance(toy.xor_covariance(sigma_d), bandwidth)
-    note = "" if sigma_d else "Without d, x3 never moves, so no pattern marks it, however near its neighbours are."
-    return Reach(sigma_d, bandwidth, _closed_curve(sigma_d), sampled_curve(sigma_d), toy.xor_share(sigma_d, 0),
+    note = "" if sigma_d else ("Without d, x3 never varies, so no pattern highlights it, however small the "
+                               "neighbourhood.")
+    return BandwidthCurve(sigma_d, bandwidth, _closed_curve(sigma_d), sampled_curve(sigma_d),
+                          toy.xor_share(sigma_d, 0),
                  toy.xor_share(sigma_d, bandwidth), local, POINTS, note)
 
 
@@ -222,4 +226,5 @@ def sampled_curve(sigma_d: float, samples: int = POINTS, centers: int = 500) -> 
     """The share estimated from ``samples`` points at the first ``centers`` of them, for each width in SAMPLED."""
     x = _points(sigma_d, samples)[0]
     at = x[:centers]
-    return np.array([float(np.nanmean(toy.shares(patterns(x, toy.xor_direction(at), at, b)[0]))) for b in SAMPLED])
+    patterns = (xor_patterns(x, toy.xor_direction(at), at, bandwidth)[0] for bandwidth in SAMPLED)
+    return np.array([float(np.nanmean(toy.shares(a))) for a in patterns])

@@ -1,4 +1,4 @@
-"""What a method may use: the image, the output to explain, its gradient, training images, random numbers."""
+"""What a method may use: the image, the output to explain, its gradient, training images and random numbers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from torch.nn.functional import logsigmoid
 from core.cache import Memory
 from core.types import margin
 
-BATCH = 512  # images in one pass through the network: bounds memory whatever an option says
-KEPT = 32  # results that are shared of one image
+IMAGES_PER_PASS = 512  # through the network: bounds memory, however many samples an option asks for
+SHARED_RESULTS = 32  # kept for each image
 PRECISION = {"margin": np.float32, "probability": np.float64}  # of the explained scalar
 
 
 class Network(Protocol):
-    """What is used of a trained model (core.models.Model): the module, the same in float64, probabilities."""
+    """What methods use of a trained model (core.models.Model): the module, its float64 copy, its answers."""
 
     module: nn.Module
     double: nn.Module
@@ -29,7 +29,7 @@ class Network(Protocol):
     def predict_proba(self, x: np.ndarray) -> np.ndarray: ...
 
 
-class Explained(nn.Module):
+class ExplainedOutput(nn.Module):
     """The scalar being explained, from images (n,h,w) to (n,).
 
     ``margin``: mean over other classes c' of logit_c - logit_c', whose gradient inside a linear region is
@@ -55,15 +55,15 @@ def log_odds(logits: torch.Tensor, target: int) -> torch.Tensor:
     return logits[:, target] - others.logsumexp(1)
 
 
-class Training:
-    """The training images, flattened, with what many methods need of them, computed once.
+class TrainingImages:
+    """The training images ``x (n,d)``, flattened and in the data's own precision, with labels ``y (n,)``.
 
-    ``x (n,d)`` in the data's own precision; ``y (n,)``.
+    Statistics that several methods use are computed once.
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray):
         self.x, self.y = x.reshape(len(x), -1), y
-        self._memory = Memory(KEPT)
+        self._memory = Memory(SHARED_RESULTS)
 
     @property
     def mean(self) -> np.ndarray:
@@ -77,7 +77,7 @@ class Training:
 
     @property
     def spread(self) -> float:
-        """Range of pixel values, the unit in which noise options are given."""
+        """The range of pixel values, which is the unit of all noise options."""
         return self._memory.get("spread", lambda: float(self.x.max() - self.x.min()))
 
     def components(self, count: int) -> np.ndarray:
@@ -85,7 +85,7 @@ class Training:
         return self._principal(count).components_
 
     def variance_kept(self, count: int) -> float:
-        """The share of the variance that ``count`` principal components hold."""
+        """The share of the variance that the first ``count`` principal components explain."""
         return float(self._principal(count).explained_variance_ratio_.sum())
 
     def _principal(self, count: int):
@@ -95,29 +95,44 @@ class Training:
 
 
 class Shared:
-    """What several methods need of one image and output, computed once, whichever of them asks first."""
+    """Results about one image and output that several methods use; the first to need one computes it."""
 
     def __init__(self):
-        self._memory = Memory(KEPT)
+        self._memory = Memory(SHARED_RESULTS)
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """What ``compute`` gives; ``key`` holds all it depends on beside the image. Its arrays are read-only."""
+        """The result of ``compute``; ``key`` holds all it depends on besides the image. Arrays are read-only."""
         return self._memory.get(key, compute)
 
 
 class Context:
     """One image of one model, as a method sees it.
 
-    ``image (h,w)`` float32; ``target`` the explained class; ``facts`` and ``notes`` take what a method
-    has to say of itself. ``rng`` is the only source of random numbers; ``number`` is the image's in its split, or
-    that of the image this one was derived from. ``shared`` is common to all contexts of the same image and output.
+    ``image (h,w)`` float32; ``target`` the explained class; ``rng`` the only source of random numbers. ``number`` is
+    the image's in its split, or that of the image this one was derived from. ``shared`` is common to all contexts of
+    the same image and output. A method may add sentences for the reader to ``notes``, and to ``facts``:
+
+    ======================  ===========================================================================
+    fact                    meaning (set by)
+    ======================  ===========================================================================
+    fit                     weighted R2 of the surrogate on its samples (LIME, KernelSHAP, PatternLocal)
+    samples                 number of perturbed images the surrogate was fitted to (the same)
+    features                number of features, where they are not pixels or a surrogate was fitted
+    features_at_reference   features that equal their reference, so that they have no weight per unit
+    variance_kept           share of the variance that the principal components explain (low rank)
+    neighbours              training images with a weight above 0 (PatternLocal)
+    effective_neighbours    effective sample size 1 / sum p^2 of the neighbourhood (PatternLocal)
+    radius                  largest radius, in pixel units, that the test points accepted (OpenAPI)
+    rounds, queries         rounds of sampling and rows sent to the model (OpenAPI)
+    error_bound             bound on the relative L1 error of the weights (OpenAPI)
+    ======================  ===========================================================================
     """
 
-    def __init__(self, network: Network, image: np.ndarray, target: int, output: str, training: Training,
+    def __init__(self, network: Network, image: np.ndarray, target: int, output: str, training: TrainingImages,
                  seed: int = 0, shared: Shared | None = None, number: int = 0):
-        # A confident probability differs from 1 by less than float32 can say.
+        # A confident probability differs from 1 by less than float32 can resolve.
         self.network, module = network, network.double if output == "probability" else network.module
-        self.explained, self.precision = Explained(module, target, output), PRECISION[output]
+        self.explained, self.precision = ExplainedOutput(module, target, output), PRECISION[output]
         self.image, self.target, self.output = np.array(image, np.float32), target, output
         self.training, self.seed, self.shared, self.number = training, seed, shared or Shared(), number
         self.facts: dict[str, Any] = {}
@@ -125,12 +140,12 @@ class Context:
 
     @property
     def seeds(self) -> tuple[int, int]:
-        """What every random draw depends on: the method's seed and the image's number."""
+        """The method's seed and the image's number, on which every random draw depends."""
         return self.seed, self.number
 
     @property
     def rng(self) -> np.random.Generator:
-        """A new generator at every access, so that no draw depends on who drew before: a method takes one."""
+        """A fresh generator at every access, so that no draw depends on earlier ones; a method uses one of them."""
         return np.random.default_rng(self.seeds)
 
     @property
@@ -139,12 +154,12 @@ class Context:
 
     @cached_property
     def classes(self) -> int:
-        """Number of classes the model tells apart."""
+        """The number of classes."""
         with torch.no_grad():
             return self.explained.module(self.tensor(self.image)).shape[1]
 
-    def private(self) -> Explained:
-        """A copy of the explained module for methods that hook into it: other threads never see it."""
+    def hookable_copy(self) -> ExplainedOutput:
+        """A copy of the explained module, for methods that attach hooks: other threads never see them."""
         return copy.deepcopy(self.explained)
 
     def tensor(self, images: np.ndarray | Sequence) -> torch.Tensor:
@@ -163,16 +178,16 @@ class Context:
 
     @property
     def gradient(self) -> np.ndarray:
-        """Its gradient ``(h,w)`` float64 at the image."""
+        """The gradient ``(h,w)`` float64 of the explained scalar at the image."""
         return self.shared.once("gradient", lambda: self.gradients(self.image[None])[0]).copy()
 
     def gradients(self, images: np.ndarray) -> np.ndarray:
-        """Its gradient ``(n,h,w)`` float64 at each image (n,h,w)."""
-        found = []
+        """The gradient ``(n,h,w)`` float64 of the explained scalar at each of the images (n,h,w)."""
+        gradients = []
         for part in self._batches(images):
             part = part.requires_grad_(True)
-            found.append(torch.autograd.grad(self.explained(part).sum(), part)[0])
-        return torch.cat(found).double().numpy()
+            gradients.append(torch.autograd.grad(self.explained(part).sum(), part)[0])
+        return torch.cat(gradients).double().numpy()
 
     def baseline(self, name: str) -> np.ndarray:
         """The image ``(h,w)`` that stands for "feature absent": ``zero`` or the training ``mean``."""
@@ -181,4 +196,4 @@ class Context:
         return np.zeros(self.shape, np.float32)
 
     def _batches(self, images: np.ndarray | Sequence) -> tuple[torch.Tensor, ...]:
-        return self.tensor(images).split(BATCH)
+        return self.tensor(images).split(IMAGES_PER_PASS)

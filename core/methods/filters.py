@@ -1,4 +1,4 @@
-"""Baselines that never look at the model: what a method must beat to have explained anything."""
+"""Baselines that never use the model: a method must beat them to have explained anything."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from skimage import filters
 from core.methods.context import Context
 from core.registry import METHODS
 
-MISLEADS = "It knows nothing of the model or the label: a good score means the benchmark is easy for edges."
+MISLEADS = "It ignores both model and label: a good score means that edges alone solve the benchmark."
 
 
 @METHODS.register(
     "sobel", label="Sobel", group="filter", signed=False, misleads=MISLEADS,
-    summary="Edge strength: the magnitude of the image's Sobel gradient (both axes). It never looks at the "
-            "model.",
+    summary="Edge strength: the magnitude of the image's Sobel gradient along both axes. It does not use the model.",
     formula="√((Gₓ∗x)² + (G_y∗x)²)",
     reference="Sobel 1968; scikit-image filters.sobel")
 def sobel(context: Context) -> np.ndarray:
@@ -23,8 +22,7 @@ def sobel(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "laplace", label="Laplace", group="filter", misleads=MISLEADS,
-    summary="Second derivative of the image: how a pixel differs from its neighbours. It never looks at the "
-            "model.",
+    summary="The image's second derivative: how a pixel differs from its neighbours. It does not use the model.",
     formula="∇²x on 3 × 3 pixels",
     reference="scikit-image filters.laplace, 3x3")
 def laplace(context: Context) -> np.ndarray:
@@ -33,8 +31,8 @@ def laplace(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "input", label="Input itself", group="filter",
-    misleads="It explains nothing; where it scores well, bright pixels are the important ones.",
-    summary="The image's own pixel values. It never looks at the model; it is there to be compared with.",
+    misleads="It explains nothing; where it scores well, the important pixels are simply the bright ones.",
+    summary="The image's pixel values. It does not use the model and serves as a baseline.",
     formula="x",
     reference="XAI-TRIS baseline")
 def input_itself(context: Context) -> np.ndarray:
@@ -43,8 +41,8 @@ def input_itself(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "random", label="Random", group="filter", seeded=True,
-    misleads="It explains nothing: a method near its score has not explained anything either.",
-    summary="Independent normal numbers. They are what a map without any knowledge looks like.",
+    misleads="It explains nothing: a method with a similar score has explained nothing either.",
+    summary="Independent normal random numbers: what a map looks like that contains no information.",
     formula="ε ~ N(0, 1)",
     reference="XAI-TRIS baseline")
 def random(context: Context) -> np.ndarray:

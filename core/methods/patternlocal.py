@@ -1,4 +1,4 @@
-"""The methods that turn a local linear surrogate into a pattern: the global Pattern and PatternLocal."""
+"""The methods that turn the weights of a local linear surrogate into a pattern: Pattern (global) and PatternLocal."""
 
 from __future__ import annotations
 
@@ -13,53 +13,43 @@ from core.methods import surrogate as surrogates
 from core.methods.context import Context
 from core.methods.gradient import NOISE, smoothgrad
 from core.methods.openapi import exact_weights
-from core.methods.pattern import (
-    KERNELS,
-    covariance_patterns,
-    distances,
-    must_apply,
-    neighbourhoods,
-    output_variance,
-    outputs,
-    patterns,
-    penalty_scale,
-)
-from core.methods.simplification import OPTIONS as SIMPLIFICATION_OPTIONS
-from core.methods.simplification import Simplification
+from core.methods.pattern import KERNELS, LocalOutputs
+from core.methods.simplification import SIMPLIFICATION_OPTIONS, Simplification
 from core.methods.surrogate import Surrogate
 from core.registry import METHODS, Option
 from core.types import NotApplicable, Steps
 
-OPTIONS = (
-    Option("surrogate", "Whose weights become a pattern.",
+PATTERN_OPTIONS = (
+    Option("surrogate", "Which linear surrogate supplies the weights.",
            choices=("gradient", "openapi", "smoothgrad", "lime", "kernelshap")),
     *SIMPLIFICATION_OPTIONS,
     *(replace(o, default="data") if o.name == "sampling" else
-      replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.OPTIONS),
+      replace(o, default="uniform") if o.name == "proximity" else o for o in surrogates.SURROGATE_OPTIONS),
     replace(NOISE, default=0.1, when=(("surrogate", ("smoothgrad",)),)),
     Option("share", "Share of the training images in the neighbourhood, the nearest first.", low=0.001, high=1.0,
            log=True),
-    Option("count", "Number of training images in the neighbourhood; 0 takes the share.", low=0, high=1_000_000),
-    Option("kernel", "How a neighbour's weight falls with its distance.", choices=tuple(KERNELS)),
+    Option("count", "Training images in the neighbourhood; 0 uses the share instead.", low=0, high=1_000_000),
+    Option("kernel", "How a neighbour's weight decreases with its distance.", choices=tuple(KERNELS)),
     Option("bandwidth", "Kernel width in units of the neighbours' median distance.", low=0.05, high=10.0, log=True),
     Option("project", "Centre the neighbourhood on the nearest point of the surrogate's decision plane."),
-    Option("solver", "covariance: the right side of equation 7. eq7-left: its left side, which is not equal (a "
-           "weak penalty gives the surrogate's weights back); for comparison only.",
+    Option("solver", "covariance: the right-hand side of equation 7. eq7-left: its left-hand side, which is not "
+           "equal (with a weak penalty it returns the surrogate's weights); for comparison only.",
            choices=("covariance", "eq7-left")),
-    Option("regression", "Penalty Q of equation 6: l2 scales the whole map, so it changes no picture and no "
-           "score; l1 makes small values zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),)),
-    Option("strength", "Of that penalty. l2: relative to the surrogate output's variance. l1: share of the strength "
-           "that empties the map. eq7-left: relative to the features' mean square.", low=0.0, high=1.0),
-    Option("shrinkage", "0: the pattern; 1: back to the surrogate's weights.", low=0.0, high=1.0,
+    Option("regression", "Penalty Q of equation 6. l2 scales the whole map, which changes neither its picture nor "
+           "its scores; l1 sets small values to zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),)),
+    Option("strength", "Strength of that penalty. l2: relative to the variance of the surrogate's output. l1: as a "
+           "share of the strength that sets the whole map to zero. eq7-left: relative to the features' mean "
+           "square.", low=0.0, high=1.0),
+    Option("shrinkage", "0 gives the pattern, 1 the surrogate's weights.", low=0.0, high=1.0,
            when=(("solver", ("covariance",)),)),
 )
 
 
 @METHODS.register(
     "pattern", label="Pattern (global)", group="pattern",
-    summary="Which pixels move together with the local weights' output over all training images alike. A pixel "
-            "that only cancels noise does not move with the output and drops out.",
-    misleads="It explains this image's weights by the whole data set: where shapes move, they blur into one.",
+    summary="How strongly each pixel varies together with the local weights' output over all training images. A "
+            "pixel that only cancels noise does not vary with the output and drops out.",
+    misleads="It interprets this image's weights by the whole data set: where shapes move, they blur into one.",
     formula="a = Cov(x) w / Var(wᵀx)",
     reference="Haufe et al. 2014, NeuroImage 87, 96-110; PatternLocal, equation 4")
 def pattern(context: Context) -> np.ndarray:
@@ -67,16 +57,17 @@ def pattern(context: Context) -> np.ndarray:
     if not weights.any():
         raise NotApplicable("The gradient is zero everywhere, so it has no output to follow.")
     data = context.training.x
-    p = np.full((1, len(data)), 1 / len(data))
-    must_apply(p, output_variance(data, weights[None], p))
-    return covariance_patterns(data, weights[None], p)[0].reshape(context.shape)
+    alike = LocalOutputs.weighted(data, weights[None], np.full((1, len(data)), 1 / len(data)))
+    alike.must_apply()
+    return alike.patterns()[0].reshape(context.shape)
 
 
 @METHODS.register(
-    "patternlocal", label="PatternLocal", group="pattern", seeded=True, options=OPTIONS,
-    summary="Turns the local weights into a pattern: which pixels move together with the surrogate's output "
-            "among training images near this one. Pixels used only to cancel noise drop out.",
-    misleads="It needs training images like this one: where shapes move (RIGID) few neighbours share the shape.",
+    "patternlocal", label="PatternLocal", group="pattern", seeded=True, options=PATTERN_OPTIONS,
+    summary="Turns the local weights into a pattern: how strongly each pixel varies together with the surrogate's "
+            "output among training images near this one. Pixels that only cancel noise drop out.",
+    misleads="It needs training images similar to this one: where shapes move (RIGID), few neighbours share the "
+             "shape.",
     formula="a = Covₚ(h, y) / (Varₚ(y) + λ), y = wᵀh, p near the image",
     reference="PatternLocal, equations 6 and 7")
 def patternlocal(context: Context, *, surrogate: str = "gradient", share: float = 1.0, count: int = 0,
@@ -90,39 +81,40 @@ def patternlocal(context: Context, *, surrogate: str = "gradient", share: float 
 
 def steps(context: Context, *, surrogate: str, share: float, count: int, kernel: str, bandwidth: float,
           project: bool, solver: str, regression: str, strength: float, shrinkage: float, **settings) -> Steps:
-    """PatternLocal with everything it passes through; the options are those of the method."""
-    h, found = fit_surrogate(context, surrogate, settings)
-    if not found.weights.any():
+    """PatternLocal with all its intermediate results; the options are those of the method.
+
+    NotApplicable where the surrogate has no weights, its output does not vary, or fewer than two neighbours have
+    weight. Source: PatternLocal, equations 5 to 7.
+    """
+    h, fitted = fit_surrogate(context, surrogate, settings)
+    if not fitted.weights.any():
         raise NotApplicable("The surrogate's weights are all zero, so it has no output to follow.")
-    data = surrogates.features(context, h)
+    data, x = surrogates.features(context, h), h.project(context.image.reshape(1, -1))[0].astype(np.float64)
     if count > len(data):
-        raise NotApplicable(f"count is {count:,}, and there are {len(data):,} training images.")
-    here = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
-    center = here
-    if project:
-        threshold = 0.5 if context.output == "probability" else 0.0
-        center = here - (found.output - threshold) * found.weights / (found.weights @ found.weights)
-    if data is context.training.x and not project:
-        distance = context.shared.once("distances", lambda: distances(data, here[None], context.training.squares))
-    else:
-        distance = distances(data, center[None])
-    p = neighbourhoods(distance, share, count or None, kernel, bandwidth)
-    must_apply(p, output_variance(data, found.weights[None], p))
-    scale = 1.0
+        raise NotApplicable(f"count is {count:,}, but there are only {len(data):,} training images.")
+    local = LocalOutputs.around(
+        data, fitted.weights[None], _nearest_on_plane(x, fitted, context.output)[None] if project else x[None],
+        share=share, count=count or None, kernel=kernel, bandwidth=bandwidth,
+        squares=context.training.squares if data is context.training.x else None)
+    local.must_apply()
     if solver == "eq7-left":
-        strength = max(strength, 1e-9)
-        scale = float(p[0] @ np.square(data).mean(1, dtype=np.float64))
+        strength = max(strength, 1e-9) * float(local.p[0] @ np.square(data).mean(1, dtype=np.float64))
     elif regression == "l1" or strength:
-        scale = penalty_scale(data, found.weights, p, regression)
-    values = patterns(data, found.weights[None], p, penalty=regression, strength=strength * scale,
-                      shrinkage=shrinkage, solver=solver)[0]
+        strength *= local.penalty_scale(regression)
+    values = local.patterns(regression, strength, shrinkage, solver)[0]
+    p = local.p[0]
     context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
     if not values.any():
         context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
-    return Steps(weights=h.paint(found.weights).reshape(context.shape),
-                 pattern=h.paint(values).reshape(context.shape),
-                 neighbours=p[0], distances=distance[0], fit=found.fit,
-                 outputs=found.output + (outputs(data, found.weights) - here @ found.weights))
+    return Steps(weights=h.to_map(fitted.weights).reshape(context.shape),
+                 pattern=h.to_map(values).reshape(context.shape), neighbours=p, distances=local.distances[0],
+                 fit=fitted.fit, outputs=fitted.output + (local.outputs[0] - x @ fitted.weights))
+
+
+def _nearest_on_plane(x: np.ndarray, surrogate: Surrogate, output: str) -> np.ndarray:
+    """The point ``(D,)`` nearest to x on the surrogate's decision plane, where its output is undecided."""
+    undecided = 0.5 if output == "probability" else 0.0
+    return x - (surrogate.output - undecided) * surrogate.weights / (surrogate.weights @ surrogate.weights)
 
 
 def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any]) -> tuple[Simplification, Surrogate]:
@@ -134,7 +126,7 @@ def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any])
                                                    noise=settings["noise"])}[surrogate]()
         h = surrogates.simplified(context, settings)
         output = float(context.outputs(context.image[None])[0])
-        return h, Surrogate(h.pull(pixels.ravel()), math.nan, math.nan, output)
+        return h, Surrogate(h.pullback(pixels.ravel()), math.nan, math.nan, output)
     switched = surrogate == "kernelshap" or settings["sampling"] == "mask"
     h, found = surrogates.fitted(context, surrogate, settings, per="unit" if switched else "presence")
     surrogates.report(context, found, settings["samples"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,51 +15,53 @@ from typing import Any
 import numpy as np
 
 from core.methods.context import Context
-from core.methods.simplification import OPTIONS as SIMPLIFICATION_OPTIONS
-from core.methods.simplification import Simplification, simplification
+from core.methods.simplification import SIMPLIFICATION_OPTIONS, Simplification, simplification
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
-TINY = 1e-3  # of the data's range: a feature closer than this to its reference says next to nothing per unit
-SHAPLEY = 1e-9  # ridge that only picks the shortest of all Shapley fits
-LASSO_STEPS = 500  # rounds of coordinate descent
-ENUMERATE = 12  # features up to which KernelSHAP asks about every coalition
+SMALLEST_CHANGE = 1e-3  # of the data's range: closer to its reference, a feature's weight per unit is unreliable
+SHAPLEY_RIDGE = 1e-9  # only selects the shortest of all Shapley fits
+LASSO_ITERATIONS = 500  # of coordinate descent
+ENUMERATED_FEATURES = 12  # up to which KernelSHAP evaluates every coalition
 
-Ask = Callable[[np.ndarray], np.ndarray]  # the explained output (n,) of images (n,d)
+Query = Callable[[np.ndarray], np.ndarray]  # the explained output (n,) of images (n,d)
 OF_THE_FIT = ("proximity", "kernel_width", "penalty", "ridge", "lasso")  # options that change no sample
 
 _LIME = ("surrogate", ("lime",))
 _SAMPLED = ("surrogate", ("lime", "kernelshap"))
-SAMPLES = Option("samples", "Images the model is asked about.", low=10, high=5000, log=True, default=1000,
+SAMPLES = Option("samples", "Number of perturbed images.", low=10, high=5000, log=True, default=1000,
                  when=(_SAMPLED,))
-REFERENCE = Option("reference", "What a removed feature becomes.", choices=("zero", "mean"), default="zero",
+REFERENCE = Option("reference", "The value of a removed feature.", choices=("zero", "mean"), default="zero",
                    when=(_SAMPLED, ("sampling", ("mask",))))
-OPTIONS = (
-    Option("sampling", "mask: features switched to the reference at random. gaussian: independent noise on every "
-           "feature. data: random mixtures of training images, so that samples vary as the data do.",
+SURROGATE_OPTIONS = (
+    Option("sampling", "mask: features are replaced by the reference at random. gaussian: independent noise on "
+           "every feature. data: random mixtures of training images, so that samples vary as the data do.",
            choices=("mask", "gaussian", "data"), default="mask", when=(_LIME,)),
     SAMPLES,
-    Option("spread", "Size of the moves: 1 moves as far from the image as training images lie from their mean.",
+    Option("spread", "Perturbation size: 1 is the typical distance of a training image from the mean.",
            low=0.05, high=2.0, default=0.5, when=(_LIME, ("sampling", ("gaussian", "data")))),
-    Option("proximity", "How a sample's weight falls with its distance: exponential, or all alike.",
+    Option("proximity", "How a sample's weight falls with its distance: exponentially, or not at all (uniform).",
            choices=("exponential", "uniform"), default="exponential", when=(_LIME,)),
-    Option("kernel_width", "Width of the exponential kernel. mask: number of removed features as a share of all. "
-           "gaussian, data: distance in units of the samples' mean distance.", low=0.05, high=5.0,
+    Option("kernel_width", "Width of the exponential kernel. mask: as a share of the number of features. gaussian, "
+           "data: in units of the samples' mean distance.", low=0.05, high=5.0,
            default=0.5, when=(_LIME, ("proximity", ("exponential",)))),
-    Option("penalty", "ridge keeps all weights small; lasso makes most of them zero.", choices=("ridge", "lasso"),
+    Option("penalty", "ridge keeps all weights small; lasso sets most of them to zero.", choices=("ridge", "lasso"),
            default="ridge", when=(_LIME,)),
     Option("ridge", "Penalty relative to the mean eigenvalue of the samples' covariance.", low=1e-6, high=100.0,
            log=True, default=1e-2, when=(_SAMPLED, ("penalty", ("ridge",)))),
-    Option("lasso", "Penalty as a share of the smallest that empties the surrogate.", low=0.001, high=1.0, log=True,
-           default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
+    Option("lasso", "Penalty as a share of the smallest one that sets all weights to zero.", low=0.001, high=1.0,
+           log=True, default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
     REFERENCE,
 )
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """``f ~ intercept + weights'z``: ``weights (D,)`` float64, ``fit`` the weighted R2 on its samples (NaN
-    where it has none), ``output`` its value at the explained image, ``note`` what a reader must know."""
+    """A linear model ``f ~ intercept + weights'z`` of the network near one image.
+
+    ``weights (D,)`` float64; ``fit`` is the weighted R2 on its samples (NaN where there are none), ``output`` its
+    value at the explained image, ``note`` a sentence for the reader.
+    """
 
     weights: np.ndarray
     intercept: float
@@ -70,120 +71,126 @@ class Surrogate:
 
 
 @METHODS.register(
-    "lime", label="LIME", group="surrogate", seeded=True, options=(*SIMPLIFICATION_OPTIONS, *OPTIONS),
-    summary="A linear model fitted to the network's answers on changed copies of the image. Its weights are the "
+    "lime", label="LIME", group="surrogate", seeded=True, options=(*SIMPLIFICATION_OPTIONS, *SURROGATE_OPTIONS),
+    summary="A linear model fitted to the network's outputs on perturbed copies of the image. Its weights are the "
             "explanation.",
-    misleads="It is a weight too, so it marks suppressors; with fewer samples than features most of it is noise.",
+    misleads="Its values are weights too, so it highlights suppressors; with fewer samples than features it is "
+             "mostly noise.",
     formula="min Σ pᵢ (f(zᵢ) − b − wᵀzᵢ)² + λ|w|²",
     reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5")
 def lime(context: Context, **settings) -> np.ndarray:
-    h, found = fitted(context, "lime", settings)
-    return h.paint(report(context, found, settings["samples"])).reshape(context.shape)
+    h, surrogate = fitted(context, "lime", settings)
+    return h.to_map(report(context, surrogate, settings["samples"])).reshape(context.shape)
 
 
 @METHODS.register(
     "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
     options=(*SIMPLIFICATION_OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
-    summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature "
-            "gets its average share of the output over all orders in which features could arrive.",
-    misleads="A pixel that cancels noise gets its share of the output as fairly as one with the signal.",
+    summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature gets "
+            "its contribution to the output, averaged over all orders in which features can be added.",
+    misleads="A pixel that cancels noise gets its fair share of the output, just like one that carries the signal.",
     formula="φ of min Σ k(z)(f(z) − f(r) − φᵀz)², Σφ = f(x) − f(r)",
     reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2")
 def kernelshap(context: Context, **settings) -> np.ndarray:
-    h, found = fitted(context, "kernelshap", settings)
-    return h.paint(report(context, found, settings["samples"])).reshape(context.shape)
+    h, surrogate = fitted(context, "kernelshap", settings)
+    return h.to_map(report(context, surrogate, settings["samples"])).reshape(context.shape)
 
 
 def fitted(context: Context, kind: str, settings: Mapping[str, Any],
            per: str = "presence") -> tuple[Simplification, Surrogate]:
-    """The simplification and the surrogate of a ``kind`` by its own options among the settings; fitted once.
+    """The simplification, and the surrogate of a ``kind`` (lime or kernelshap), fitted once for each image.
 
-    Where features are switched to a reference, its weights are ``per`` presence, or per unit of h.
+    ``settings`` hold the kind's own options, among others. Where features are replaced by a reference, the weights
+    are ``per`` presence of a feature, or per unit of h.
     """
     h = simplified(context, settings)
     used = {option.name: settings[option.name] for option in METHODS[kind].options}
     used |= {"ridge": settings["ridge"]} if per == "unit" else {}
     own = {n: v for n, v in used.items() if n not in {option.name for option in SIMPLIFICATION_OPTIONS}}
-    asked = tuple((name, value) for name, value in used.items() if name not in OF_THE_FIT)
+    of_the_samples = tuple((name, value) for name, value in used.items() if name not in OF_THE_FIT)
 
-    def ask(images: np.ndarray) -> np.ndarray:
-        return context.shared.once(("answers", kind, context.seeds, asked), lambda: context.outputs(images))
+    def query(images: np.ndarray) -> np.ndarray:
+        return context.shared.once(("answers", kind, context.seeds, of_the_samples), lambda: context.outputs(images))
 
-    step = moved(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
+    step = removal_steps(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
     return h, context.shared.once((kind, per, context.seeds, *used.items()),
-                                  lambda: fit(context, h, ask, step, **own))
+                                  lambda: fit(context, h, query, step, **own))
 
 
-def moved(context: Context, h: Simplification, reference: str) -> np.ndarray:
-    """``h(x) - h(r)`` (D,): how far switching each feature off moves it.
+def removal_steps(context: Context, h: Simplification, reference: str) -> np.ndarray:
+    """``h(x) - h(r)`` (D,): by how much removing each feature changes it.
 
-    The facts count those that it hardly moves; the ridge leaves them next to no weight.
+    The fact ``features_at_reference`` counts those it hardly changes; the ridge gives them almost no weight.
+    NotApplicable where it changes none.
     """
-    on, off = h.forward(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
-    still = np.abs(on - off) < TINY * context.training.spread
+    on, off = h.project(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
+    still = np.abs(on - off) < SMALLEST_CHANGE * context.training.spread
     context.facts["features_at_reference"] = int(still.sum())
     if still.all():
-        raise NotApplicable(f"All {still.size} features equal their reference: no weight per unit can be given. "
-                            "Take another reference.")
+        raise NotApplicable(f"All {still.size} features equal their reference, so there is no weight per unit. "
+                            "Choose another reference.")
     return on - off
 
 
 def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
-    """The simplification that the settings name among others."""
+    """The simplification that the settings describe."""
     return simplification(context, **{option.name: settings[option.name] for option in SIMPLIFICATION_OPTIONS})
 
 
-def report(context: Context, found: Surrogate, samples: int) -> np.ndarray:
-    """The weights, after the fit went into the context's facts and what a reader must know into its notes."""
-    features = found.weights.size
-    context.facts |= {"fit": found.fit, "samples": samples, "features": features}
-    context.notes += [found.note] if found.note else []
+def report(context: Context, surrogate: Surrogate, samples: int) -> np.ndarray:
+    """The surrogate's weights ``(D,)``; its fit and its caveats go into the context's facts and notes."""
+    features = surrogate.weights.size
+    context.facts |= {"fit": surrogate.fit, "samples": samples, "features": features}
+    context.notes += [surrogate.note] if surrogate.note else []
     if samples < features:
         context.notes.append(f"{samples:,} samples, {features:,} features: underdetermined")
-    if not found.weights.any():
-        context.notes.append("The surrogate is empty: the penalty is too high, or no sample changed the output")
-    return found.weights
+    if not surrogate.weights.any():
+        context.notes.append("All weights of the surrogate are zero: the penalty is too high, or no sample changed "
+                             "the output")
+    return surrogate.weights
 
 
-def fit_lime(context: Context, h: Simplification, ask: Ask, step: np.ndarray, *, sampling: str, samples: int,
+def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray, *, sampling: str, samples: int,
              spread: float, proximity: str, kernel_width: float, penalty: str, ridge: float, lasso: float,
              reference: str) -> Surrogate:
-    """A LIME surrogate on h.
+    """A LIME surrogate on the features of h; ``query`` gives the explained outputs (n,) of images (n,d).
 
-    ``mask``: z in {0,1}^D uniform, a removed feature becomes the reference's; kernel
+    ``mask``: z in {0,1}^D uniform, a removed feature takes the reference's value; kernel
     ``exp(-(number of zeros)^2 / sigma^2)``, sigma = kernel_width * D; the weights are those of ``step * z``: per
     presence where ``step (D,)`` is 1, per unit of h where it is h(x) - h(r).
     ``gaussian``: z = h(x) + spread * std * noise; ``data``: z = h(x) + spread * g (H - mean)/sqrt(N) with g
-    standard normal, so that moves have the covariance of the training data; kernel
+    standard normal, so that perturbations have the covariance of the training data; kernel
     ``exp(-(distance / mean distance)^2 / (2 kernel_width)^2)``; weights are per unit of h.
+    Source: Ribeiro et al. 2016; PatternLocal, equation 5.
     """
     if sampling == "mask":
         z = (context.rng.random((samples, h.size), dtype=np.float32) < 0.5).astype(np.float32)
-        images = h.switch(z, context.baseline(reference).ravel())
+        images = h.mask(z, context.baseline(reference).ravel())
         log_weight = -np.square((h.size - z.sum(1, dtype=np.float64)) / (kernel_width * h.size))
-        z, here = z * step.astype(np.float32), step
+        z, features_of_x = z * step.astype(np.float32), step
     else:
-        z = spread * (data_moves(context, h, samples) if sampling == "data" else gaussian_moves(context, h, samples))
-        at = h.forward(context.image.reshape(1, -1))[0].astype(np.float64)
-        images = h.restore(at.astype(np.float32) + z)
+        perturbations = data_perturbations if sampling == "data" else gaussian_perturbations
+        z = spread * perturbations(context, h, samples)
+        centre = h.project(context.image.reshape(1, -1))[0].astype(np.float64)
+        images = h.lift(centre.astype(np.float32) + z)
         square = np.einsum("ij,ij->i", z, z, dtype=np.float64)
         log_weight = -square / square.mean() / (2 * kernel_width)**2 if square.any() else -square
-        here = np.zeros(h.size)
+        features_of_x = np.zeros(h.size)
     p = np.exp(log_weight - log_weight.max()) if proximity == "exponential" else np.ones(samples)
-    f = ask(images)
-    found = weighted_ridge(z, f, p, ridge) if penalty == "ridge" else weighted_lasso(z, f, p, lasso)
-    return replace(found, output=found.intercept + float(found.weights @ here))
+    f = query(images)
+    surrogate = weighted_ridge(z, f, p, ridge) if penalty == "ridge" else weighted_lasso(z, f, p, lasso)
+    return replace(surrogate, output=surrogate.intercept + float(surrogate.weights @ features_of_x))
 
 
-def data_moves(context: Context, h: Simplification, samples: int) -> np.ndarray:
+def data_perturbations(context: Context, h: Simplification, samples: int) -> np.ndarray:
     """``(samples, D)`` float32 random vectors with the covariance of the training images' features."""
     data = features(context, h)
     g = context.rng.standard_normal((samples, len(data)), dtype=np.float32) / np.float32(np.sqrt(len(data)))
     return g @ data - np.outer(g.sum(1), data.mean(0, dtype=np.float64)).astype(np.float32)
 
 
-def gaussian_moves(context: Context, h: Simplification, samples: int) -> np.ndarray:
+def gaussian_perturbations(context: Context, h: Simplification, samples: int) -> np.ndarray:
     """``(samples, D)`` float32 independent normal numbers with each feature's own standard deviation."""
     deviation = features(context, h).std(0, dtype=np.float64).astype(np.float32)
     return deviation * context.rng.standard_normal((samples, h.size), dtype=np.float32)
@@ -191,7 +198,7 @@ def gaussian_moves(context: Context, h: Simplification, samples: int) -> np.ndar
 
 def features(context: Context, h: Simplification) -> np.ndarray:
     """h of all training images, ``(n, D)``."""
-    return h.forward(context.training.x)
+    return h.project(context.training.x)
 
 
 def weighted_ridge(z: np.ndarray, f: np.ndarray, p: np.ndarray, ridge: float) -> Surrogate:
@@ -206,10 +213,12 @@ def weighted_ridge(z: np.ndarray, f: np.ndarray, p: np.ndarray, ridge: float) ->
 
 
 def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) -> Surrogate:
-    """Minimises ``sum p_i (f_i - b - w'z_i)^2 / 2 + lam |w|_1``; lam = lasso * max|Cov_p(z, f)|, where 1 is
-    the smallest penalty that makes every weight zero. Its note tells of a search that was cut short."""
-    from sklearn.exceptions import ConvergenceWarning  # late: slow to import
-    from sklearn.linear_model import Lasso
+    """Minimises ``sum p_i (f_i - b - w'z_i)^2 / 2 + lam |w|_1`` over w and the intercept b.
+
+    z (N,D), f (N,), p (N,) non-negative weights. ``lam = lasso * max|Cov_p(z, f)|``: 1 is the smallest penalty that
+    sets every weight to zero. A note says so when the solver stops before it has converged.
+    """
+    from sklearn.linear_model import Lasso  # late: slow to import
 
     rows, target, zbar, fbar = _centred(z, f, p)
     largest, note = float(np.abs(rows.T @ target).max()), ""
@@ -217,20 +226,18 @@ def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) ->
         weights = np.zeros(z.shape[1])
     else:
         scale = np.sqrt(len(rows))  # scikit-learn divides the squares by the number of samples
-        solver = Lasso(alpha=lasso * largest, fit_intercept=False, max_iter=LASSO_STEPS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # told in the notes instead
-            weights = solver.fit(rows * scale, target * scale).coef_.astype(np.float64)
-        if solver.n_iter_ >= LASSO_STEPS:
-            note = f"The lasso was stopped after {LASSO_STEPS} rounds; its weights are approximate"
+        solver = Lasso(alpha=lasso * largest, fit_intercept=False, max_iter=LASSO_ITERATIONS)
+        weights = solver.fit(rows * scale, target * scale).coef_.astype(np.float64)
+        if solver.n_iter_ >= LASSO_ITERATIONS:
+            note = f"The lasso stopped after {LASSO_ITERATIONS} iterations; its weights are approximate"
     return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights), note=note)
 
 
-def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarray, *, samples: int,
+def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.ndarray, *, samples: int,
                    reference: str, ridge: float = 0.0) -> Surrogate:
     """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact.
 
-    Up to ENUMERATE features every coalition is asked about, which gives the Shapley values themselves.
+    Up to ENUMERATED_FEATURES features every coalition is evaluated, which gives the Shapley values themselves.
     Beyond, sizes k are drawn with probability in proportion to (D-1)/(k(D-k)), each coalition with its
     complement, so that all samples weigh alike. The empty coalition fixes the intercept f(r), the full
     one the sum f(x) - f(r), by elimination. Weights w are those of ``step * z``: per presence where ``step (D,)``
@@ -243,18 +250,18 @@ def fit_kernelshap(context: Context, h: Simplification, ask: Ask, step: np.ndarr
     if h.size == 1:
         return Surrogate(even, float(f_empty), 1.0, float(f_full))
     z, p = coalitions(h.size, samples, context.rng)
-    f = ask(h.switch(z, base))
+    f = query(h.mask(z, base))
 
     z = z * step
     rows = z - np.outer(z @ step / (step @ step), step)  # orthogonal to step, so that the sum stays exact
     target = f - f_empty - z @ even
-    if h.size > ENUMERATE:
+    if h.size > ENUMERATED_FEATURES:
         target = _odd(target)
     root = np.sqrt(p / p.sum())
-    if h.size <= ENUMERATE and not ridge:
+    if h.size <= ENUMERATED_FEATURES and not ridge:
         weights = np.linalg.lstsq(root[:, None] * rows, root * target, rcond=None)[0]
     else:
-        weights = _ridge(root[:, None] * rows, root * target, ridge or SHAPLEY)
+        weights = _ridge(root[:, None] * rows, root * target, ridge or SHAPLEY_RIDGE)
     weights += even - (weights @ step) / (step @ step) * step
     centred, deviation, _, _ = _centred(z, f, p)
     return Surrogate(weights, float(f_empty), _fit(centred, deviation, weights), float(f_full))
@@ -275,7 +282,7 @@ def _odd(target: np.ndarray) -> np.ndarray:
 
 def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Coalitions z (N,size) float32 in {0,1}, none empty or full, and their weights p (N,)."""
-    if size <= ENUMERATE:
+    if size <= ENUMERATED_FEATURES:
         z = np.array(list(itertools.product((0, 1), repeat=size))[1:-1], np.float32)
         k = z.sum(1).astype(int)
         return z, np.array([(size - 1) / (math.comb(size, i) * i * (size - i)) for i in k])
@@ -283,13 +290,13 @@ def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.nd
     chance = 1.0 / (sizes * (size - sizes))
     k = rng.choice(sizes, (samples + 1) // 2, p=chance / chance.sum())
     order = rng.random((len(k), size), dtype=np.float32).argsort(1)
-    half = np.zeros(order.shape, bool)
-    np.put_along_axis(half, order, np.arange(size) < k[:, None], axis=1)
-    return np.concatenate([half, ~half])[:samples].astype(np.float32), np.ones(samples)
+    drawn = np.zeros(order.shape, bool)
+    np.put_along_axis(drawn, order, np.arange(size) < k[:, None], axis=1)
+    return np.concatenate([drawn, ~drawn])[:samples].astype(np.float32), np.ones(samples)
 
 
 def _centred(z: np.ndarray, f: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Rows and target with their weighted means taken out, times sqrt(p); and the means."""
+    """Rows and target without their weighted means, times sqrt(p); and the means."""
     p = p / p.sum()
     zbar = np.einsum("i,ij->j", p, z, dtype=np.float64)
     fbar = float(f[0] + p @ (f - f[0]))  # exactly f where all answers are the same
@@ -312,5 +319,5 @@ def _ridge(rows: np.ndarray, target: np.ndarray, ridge: float) -> np.ndarray:
 
 def _fit(rows: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     total = float(target @ target)
-    rest = target - rows @ weights
-    return 1.0 - float(rest @ rest) / total if total > 0 else math.nan
+    residual = target - rows @ weights
+    return 1.0 - float(residual @ residual) / total if total > 0 else math.nan

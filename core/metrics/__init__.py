@@ -1,4 +1,4 @@
-"""Scores of one map against the important pixels. All read |map| normalised to mass 1.
+"""Scores of a map against the important pixels. All use |map| normalised to mass 1.
 
 Order here is the order on screen.
 """

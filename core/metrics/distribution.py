@@ -1,4 +1,4 @@
-"""What every score begins with: a map as a distribution of importance."""
+"""The first step of every score: the map as a distribution of importance over pixels."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from core.types import InputError, NotApplicable
 
 
 def mass_and_mask(values: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """|values| with sum 1 and the mask, both ``(h,w)``; every metric starts here.
+    """``|values|`` scaled to sum 1 (float64) and the mask (bool), both ``(h,w)``; every metric starts here.
 
-    InputError for other shapes, NaN or infinite values and an empty mask; NotApplicable for a map
-    without mass, whose score is undefined.
+    InputError for shapes that differ, a mask that is not bool or is empty, and NaN or infinite values; NotApplicable
+    for an all-zero map, whose score is undefined.
     """
     values, mask = np.asarray(values, np.float64), np.asarray(mask)
     if values.ndim != 2 or values.shape != mask.shape:

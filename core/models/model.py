@@ -1,4 +1,4 @@
-"""A trained network as the rest of the program sees it."""
+"""A trained network, as the rest of the program uses it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from torch import nn
 
 from core.cache import Memory
 
-BATCH = 256  # images in one forward pass
-CONVOLVED = 16  # the same of a network whose layers are larger than its images: what lies between stays in the cache
+IMAGES_PER_PASS = 256  # activations fit into the processor's cache
+IMAGES_PER_CONVOLUTION = 16  # the same for convolutional networks, whose activations are larger than their images
 
 
 @dataclass(frozen=True)
 class Model:
     """A frozen network: ``module`` maps images (n,h,w) float32 to logits (n,C).
 
-    ``accuracy`` is the share of right labels on the data set's test split; ``facts`` say how it was
+    ``accuracy`` is the share of the data set's test split that it classifies correctly; ``facts`` record how it was
     trained; ``digest`` is the sha256 of its file, part of every result's cache key.
     """
 
@@ -35,13 +35,14 @@ class Model:
 
     @property
     def double(self) -> nn.Module:
-        """The same network in float64: what OpenAPI and probabilities need."""
+        """The same network in float64, for OpenAPI and for probabilities."""
         return self._memory.get("double", lambda: freeze(copy.deepcopy(self.module).double()))
 
     @cached_property
     def batch(self) -> int:
-        """Images in one forward pass."""
-        return CONVOLVED if any(isinstance(layer, nn.Conv2d) for layer in self.module.modules()) else BATCH
+        """The number of images in one forward pass."""
+        convolves = any(isinstance(layer, nn.Conv2d) for layer in self.module.modules())
+        return IMAGES_PER_CONVOLUTION if convolves else IMAGES_PER_PASS
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -18,62 +17,61 @@ from torch.nn.functional import cross_entropy
 
 from core.models.model import Model, freeze
 from core.registry import MODELS, ModelEntry
-from core.types import Dataset, Split, one_of, whole_number
+from core.types import Dataset, Progress, Split, one_of, silent, whole_number
 
-Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
-WAYS = ("auto", "plain", "whitened")
+TRAINING_MODES = ("auto", "plain", "whitened")
 EPOCHS = 80
 PATIENCE = 10  # epochs without a better validation accuracy or loss
-TRIAL = 3  # epochs plain training gets by itself
-LIFTED = 0.8  # validation accuracy that makes the other way unnecessary
+TRIAL = 3  # epochs of plain training before whitened training is tried
+LIFTED = 0.8  # validation accuracy at which a training has started to learn
 GOOD = 0.9999  # validation accuracy that ends a training
-BATCH = 64
+BATCH_SIZE = 64
 WHITEN = 1e-3  # share of the mean eigenvalue added before the inverse square root
 _one_at_a_time = threading.Lock()  # PyTorch has one generator for all threads
 
 
 def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | None = None,
           way: str = "auto", epochs: int | None = None) -> Model:
-    """A model of ``kind`` trained on ``dataset``; the better of plain and whitened training.
+    """A model of ``kind`` (a registered name) trained on ``dataset``; the better of plain and whitened training.
 
-    Plain training gets a short trial; when it does not lift off, both take turns until one does, and that
-    one goes on until it stops improving.
-    ``accuracy`` is on the test split. Every epoch after the first sees fresh images where the data set
-    can draw them. Reproducible by ``seed``. ``way``: "plain" or "whitened" where it is known which one works;
-    ``epochs``: at most so many passes over the data in place of EPOCHS.
+    Plain training starts alone; if it has not begun to learn after TRIAL epochs, both take turns until one does, and
+    that one continues until it stops improving. Every epoch after the first uses fresh images where the data set can
+    draw them. Reproducible by ``seed``. ``way``: "plain" or "whitened" if it is known which one works; ``epochs``:
+    the maximum number of passes over the data, instead of EPOCHS. The model's ``accuracy`` is that on the test split.
+    InputError for an unknown kind or way.
     """
-    most = EPOCHS if epochs is None else whole_number("epochs", epochs, 1)
-    one_of("training", way, WAYS)
+    max_epochs = EPOCHS if epochs is None else whole_number("epochs", epochs, 1)
+    one_of("training", way, TRAINING_MODES)
     entry = MODELS[kind]
     size = dataset.train.x.shape[-1]
-    tell = progress or (lambda done, total, text: None)
-    tell(0, most, "preparing")
+    progress = progress or silent
+    progress(0, max_epochs, "preparing")
     with _one_at_a_time, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if entry.fit:
             module = entry.function(size)
-            passes = entry.fit(module, dataset, seed, tell)
-            return _finished(kind, freeze(module), dataset, {"training": "leaf by leaf", "epochs": passes}, tell)
-        runs = [_Run("plain" if way == "auto" else way, entry.function(size), dataset, entry, most)]
+            passes = entry.fit(module, dataset, seed, progress)
+            return _finished(kind, freeze(module), dataset, {"training": "leaf by leaf", "epochs": passes}, progress)
+        runs = [_Run("plain" if way == "auto" else way, entry.function(size), dataset, entry, max_epochs)]
         while runs[0].epochs < TRIAL and not runs[0].finished:
-            runs[0].epoch(tell)
+            runs[0].epoch(progress)
         if way == "auto" and entry.whitening and runs[0].best[0] < LIFTED:
-            tell(runs[0].epochs, EPOCHS, "whitening the images")
+            progress(runs[0].epochs, EPOCHS, "whitening the images")
             torch.manual_seed(seed)
-            runs.append(_Run("whitened", entry.function(size), dataset, entry, most))
+            runs.append(_Run("whitened", entry.function(size), dataset, entry, max_epochs))
         while not any(r.best[0] > LIFTED for r in runs) and not all(r.finished for r in runs):
-            min((r for r in runs if not r.finished), key=lambda r: r.epochs).epoch(tell)
+            min((r for r in runs if not r.finished), key=lambda r: r.epochs).epoch(progress)
         run = max(runs, key=lambda r: r.best)
         while not run.finished:
-            run.epoch(tell)
-    return _finished(kind, run.result(), dataset, {"training": run.way, "epochs": run.epochs}, tell)
+            run.epoch(progress)
+    return _finished(kind, run.result(), dataset, {"training": run.way, "epochs": run.epochs}, progress)
 
 
-def _finished(kind: str, module: nn.Module, dataset: Dataset, facts: dict, tell: Progress) -> Model:
+def _finished(kind: str, module: nn.Module, dataset: Dataset, facts: dict, progress: Progress) -> Model:
     """The trained model with its accuracies."""
     reached = {name: accuracy(module, part.x, part.y)[0] for name, part in
                (("train", dataset.train), ("val", dataset.val), ("test", dataset.test))}
-    tell(1, 1, f"test accuracy {reached['test']:.3f}")
+    progress(1, 1, f"test accuracy {reached['test']:.3f}")
     return Model(kind, module, reached["test"], facts | {"validation": reached["val"], "on_train": reached["train"]})
 
 
@@ -92,40 +90,40 @@ def whiten(x: np.ndarray) -> tuple[torch.Tensor, float]:
 class _Run:
     """One training, epoch by epoch; ``best`` is the validation (accuracy, -loss) reached so far."""
 
-    def __init__(self, way: str, module: nn.Module, dataset: Dataset, entry: ModelEntry, most: int):
-        self.most, self.way, self.module, self.dataset = most, way, module, dataset
+    def __init__(self, way: str, module: nn.Module, dataset: Dataset, entry: ModelEntry, max_epochs: int):
+        self.max_epochs, self.way, self.module, self.dataset = max_epochs, way, module, dataset
         self.whitening = whiten(dataset.train.x) if way == "whitened" else None
         self.scale = float(np.std(dataset.train.x[:2000]))
         self.validation = self._prepare(dataset.val)
         self.optimizer = torch.optim.Adam(module.parameters(), lr=entry.rate)
-        self.best, self.kept = (0.0, -np.inf), copy.deepcopy(module.state_dict())
+        self.best, self.best_state = (0.0, -np.inf), copy.deepcopy(module.state_dict())
         self.patience = entry.patience
-        self.epochs = self.since = 0
+        self.epochs = self.epochs_since_best = 0
 
     @property
     def finished(self) -> bool:
         patience = PATIENCE if self.best[0] > 0.6 else self.patience
-        return self.best[0] >= GOOD or self.since >= patience or self.epochs >= self.most
+        return self.best[0] >= GOOD or self.epochs_since_best >= patience or self.epochs >= self.max_epochs
 
-    def epoch(self, tell: Progress) -> None:
+    def epoch(self, progress: Progress) -> None:
         """One pass over the training images, or over as many fresh ones."""
         fresh = self.epochs > 0 and self.dataset.fresh is not None
         x, y = self._prepare(self.dataset.fresh(self.epochs) if fresh else self.dataset.train)
         self.module.train()
-        for batch in torch.randperm(len(y)).split(BATCH):
+        for batch in torch.randperm(len(y)).split(BATCH_SIZE):
             loss = cross_entropy(self.module(x[batch]), y[batch])
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
         quality = accuracy(self.module, *self.validation)
-        self.epochs, self.since = self.epochs + 1, self.since + 1
+        self.epochs, self.epochs_since_best = self.epochs + 1, self.epochs_since_best + 1
         if quality > self.best:
-            self.best, self.kept, self.since = quality, copy.deepcopy(self.module.state_dict()), 0
-        tell(self.epochs, self.most, f"{self.way} training, validation accuracy {quality[0]:.3f}")
+            self.best, self.best_state, self.epochs_since_best = quality, copy.deepcopy(self.module.state_dict()), 0
+        progress(self.epochs, self.max_epochs, f"{self.way} training, validation accuracy {quality[0]:.3f}")
 
     def result(self) -> nn.Module:
         """The best network so far, with scale or whitening folded in: it takes pixels."""
-        self.module.load_state_dict(self.kept)
+        self.module.load_state_dict(self.best_state)
         first = next(m for m in self.module.modules() if isinstance(m, (nn.Linear, nn.Conv2d)))
         with torch.no_grad():
             first.weight.copy_(first.weight / self.scale if self.whitening is None else
@@ -142,7 +140,7 @@ class _Run:
 
 
 def accuracy(module: nn.Module, x, y) -> tuple[float, float]:
-    """Share of right labels and the negative mean cross-entropy."""
+    """The share of images x (n,h,w) with the predicted label y (n,), and the negative mean cross-entropy."""
     module.eval()
     with torch.no_grad():
         images, labels = (v if isinstance(v, torch.Tensor) else torch.from_numpy(np.array(v)) for v in (x, y))

@@ -1,12 +1,11 @@
 """Logistic model tree: a decision tree whose leaves are sparse logistic regressions (Landwehr et al. 2005).
 
 Each leaf is one linear region. As in the original, a leaf's regression starts from that of the whole data
-set and is refined on its own images, so every leaf knows every class.
+set and is refined on its own images, so every leaf has weights for every class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,13 @@ from torch.nn.functional import cross_entropy
 
 from core.models.networks import DIGITS
 from core.registry import MODELS
-from core.types import Dataset
+from core.types import Dataset, Progress
 
 LEAVES = 16
-FEWEST = 100  # images in a leaf (the paper's number)
-SPARSITY = 1e-4  # penalty on the sum of |weights| beside the mean cross-entropy
-PASSES = 300  # over a leaf's images, at most
-LOOK = 10  # passes between two looks at the validation images
+MIN_LEAF_IMAGES = 100  # images in a leaf (the paper's number)
+SPARSITY = 1e-4  # weight of the penalty sum |w|, added to the mean cross-entropy
+MAX_PASSES = 300  # over a leaf's images, at most
+PASSES_BETWEEN_CHECKS = 10  # of the cross-entropy on the validation images
 CLASSES = 10
 
 
@@ -45,11 +44,11 @@ class LogisticModelTree(nn.Module):
         self.bias = nn.Parameter(torch.zeros(1, CLASSES))
 
     def regions(self, x: torch.Tensor) -> torch.Tensor:
-        """Number of the leaf ``(n,)`` that each image (n,h,w) falls into."""
+        """The number of the leaf ``(n,)`` into which each image (n,h,w) falls."""
         flat, node = x.flatten(1), torch.zeros(len(x), dtype=torch.long)
         while (inner := self.pixel[node] >= 0).any():
-            at = self.pixel[node].long().clamp(min=0)
-            right = flat.gather(1, at[:, None])[:, 0] > self.threshold[node]
+            pixel = self.pixel[node].long().clamp(min=0)
+            right = flat.gather(1, pixel[:, None])[:, 0] > self.threshold[node]
             node = torch.where(inner, torch.where(right, self.right[node], self.left[node]).long(), node)
         return self.left[node].long()
 
@@ -69,13 +68,14 @@ class LogisticModelTree(nn.Module):
         return super().load_state_dict(state, *arguments, **named)
 
 
-def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[int, int, str], None]) -> int:
+def fit(module: LogisticModelTree, dataset: Dataset, seed: int, progress: Progress) -> int:
     """Grows the tree and fits its leaves; returns the largest number of passes over a leaf's images."""
     from sklearn.tree import DecisionTreeClassifier  # late: slow to import, needed for training only
 
     x, y = dataset.train.x.reshape(len(dataset.train), -1), np.asarray(dataset.train.y)
-    tell(0, LEAVES + 1, "growing the tree")
-    grown = DecisionTreeClassifier(max_leaf_nodes=LEAVES, min_samples_leaf=FEWEST, random_state=seed).fit(x, y).tree_
+    progress(0, LEAVES + 1, "growing the tree")
+    classifier = DecisionTreeClassifier(max_leaf_nodes=LEAVES, min_samples_leaf=MIN_LEAF_IMAGES, random_state=seed)
+    grown = classifier.fit(x, y).tree_
     is_leaf = grown.children_left < 0
     numbers = np.cumsum(is_leaf) - 1
     tensor = torch.from_numpy
@@ -89,12 +89,12 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, tell: Callable[[
     images = [nn.functional.pad(tensor(np.array(part.x)).flatten(1), (0, 1), value=1.0)  # ones: the constant term
               for part in (dataset.train, dataset.val)]
     labels = [tensor(np.array(part.y)) for part in (dataset.train, dataset.val)]
-    found = [module.regions(part) for part in images]
-    tell(1, leaves + 1, "a regression on all images")
+    leaves_of = [module.regions(part) for part in images]
+    progress(1, leaves + 1, "a regression on all images")
     root, most = _regression(images, labels, torch.zeros(d + 1, CLASSES))
     for leaf in range(leaves):
-        tell(leaf + 1, leaves + 1, f"leaf {leaf + 1} of {leaves}")
-        inside = [at == leaf for at in found]
+        progress(leaf + 1, leaves + 1, f"leaf {leaf + 1} of {leaves}")
+        inside = [at == leaf for at in leaves_of]
         weights, passes = _regression([p[i] for p, i in zip(images, inside)],
                                       [p[i] for p, i in zip(labels, inside)], root)
         module.weight.data[leaf], module.bias.data[leaf], most = weights[:-1].T, weights[-1], max(most, passes)
@@ -115,21 +115,22 @@ def _regression(images: list[torch.Tensor], labels: list[torch.Tensor],
                 start: torch.Tensor) -> tuple[torch.Tensor, int]:
     """Sparse logistic regression ``(d+1,C)`` of the training images by accelerated proximal gradient steps (FISTA).
 
-    Images (n,d+1) end in a one. Of all passes the one with the smallest cross-entropy on the validation
-    images (second of each pair) is taken.
+    Images (n,d+1) end in a one. The second of each pair are the validation images: fitting stops early, at the pass
+    with the smallest cross-entropy on them, which is why the solver is written out here (scikit-learn's cannot).
     """
     x, y = images[0], nn.functional.one_hot(labels[0], CLASSES).float()
-    # Softmax bends by half a square at most. In double: repeated eigenvalues defeat single precision.
+    # The Hessian of the cross-entropy is at most X'X / 2n, so steps of 2 over its largest eigenvalue converge.
+    # In double precision: eigenvalues that repeat defeat single precision.
     step = 2 / np.linalg.eigvalsh((x.T @ x / len(x)).double().numpy())[-1]
     weights = ahead = start.clone()
     best, quality, at, since, momentum = start, _loss(images[1], labels[1], start), 0, 0, 1.0
-    for turn in range(1, PASSES + 1):
+    for turn in range(1, MAX_PASSES + 1):
         slope = x.T @ ((x @ ahead).softmax(1) - y) / len(x)
         new = ahead - step * slope
         new[:-1] = new[:-1].sign() * (new[:-1].abs() - step * SPARSITY).clamp(min=0)
         momentum, before = (1 + (1 + 4 * momentum**2) ** 0.5) / 2, momentum
         ahead, weights = new + (before - 1) / momentum * (new - weights), new
-        if turn % LOOK == 0:
+        if turn % PASSES_BETWEEN_CHECKS == 0:
             reached = _loss(images[1], labels[1], weights)
             since += 1
             if reached < quality:
@@ -145,9 +146,11 @@ def _loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor) -> float:
 
 @MODELS.register("LMT", label="Logistic model tree", datasets=DIGITS, fit=fit,
                  formula="logits = W_leaf x + b_leaf",
-                 misleads="Two alike images in different leaves get different weights: the border is one grey value.",
+                 misleads="Two similar images in different leaves get different weights: one grey value separates "
+                          "them.",
                  reference="Landwehr et al. 2005, Logistic model trees; OpenAPI, section V",
-                 summary="A decision tree with a sparse logistic regression in each of its leaves: every leaf is one "
-                         "linear region.")
+                 summary="A decision tree with a sparse logistic regression in each leaf: every leaf is a linear "
+                         "region.")
 def lmt(size: int = 28) -> nn.Module:
+    """A tree of one leaf for images ``size`` pixels wide and high; ``fit`` grows it."""
     return LogisticModelTree(size)

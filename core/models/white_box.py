@@ -1,4 +1,4 @@
-"""What a piecewise linear model looks like from inside: which region an input lies in, and its exact weights."""
+"""Reading a piecewise linear model from inside: the region an input lies in, and the exact weights there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.types import NotApplicable, margin
 
-BATCH = 64  # images in one pass: bounds memory, and activations stay in the processor's cache
+IMAGES_PER_PASS = 64  # bounds memory; activations fit into the processor's cache
 RECTIFIERS = {"relu", "leaky_relu"}  # PyTorch's operations, modules or not; those that end in _ work in place
 LAYERS = {nn.Flatten, nn.Unflatten, nn.Linear, nn.Conv2d, nn.Dropout, nn.ReLU, nn.MaxPool2d}
 POOLS = {"max_pool2d_with_indices", "adaptive_max_pool2d"}
@@ -58,7 +58,7 @@ def _bits(numbers: torch.Tensor, count: int = 2**16) -> np.ndarray:
 
 
 def _logits(module: nn.Module, part: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
-    """What the module says of images (n,h,w), and their switch settings ``(n,k)`` as packed bits."""
+    """The logits ``(n,C)`` of images (n,h,w), and their activation patterns ``(n,k)`` as packed bits."""
     if hasattr(module, "regions"):  # a tree numbers its regions itself
         return module(part), np.packbits(_bits(module.regions(part.detach())[:, None]), axis=1)
     if type(module) is nn.Sequential and {type(layer) for layer in module} <= LAYERS:
@@ -69,7 +69,7 @@ def _logits(module: nn.Module, part: torch.Tensor) -> tuple[torch.Tensor, np.nda
 
 
 def _walked(layers: nn.Sequential, x: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
-    """The same of the networks whose layers are all known: quicker, and to the bit as if asked at once."""
+    """The same for networks whose layers are all known: faster, and identical to the bit."""
     settings = []
     for layer in layers:
         if type(layer) is nn.ReLU:
@@ -92,7 +92,7 @@ def _rows(settings: list[np.ndarray], count: int) -> np.ndarray:
     return np.packbits(np.concatenate(settings, axis=1), axis=1) if settings else np.zeros((count, 1), np.uint8)
 
 
-def patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
+def activation_patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
     """The switch settings ``(n,k)`` uint8, packed bits, of images (n,h,w) in a float64 model.
 
     Two inputs lie in one linear region if all ReLUs and all max pools choose alike, or in a tree, if they
@@ -111,7 +111,7 @@ def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _parts(images: np.ndarray) -> Sequence[torch.Tensor]:
-    return torch.from_numpy(np.require(images, np.float64, "W")).split(BATCH)
+    return torch.from_numpy(np.require(images, np.float64, "W")).split(IMAGES_PER_PASS)
 
 
 def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
@@ -119,11 +119,11 @@ def decision_weights(module: nn.Module, images: np.ndarray, target: int) -> tupl
 
     The margin is the mean log ratio of class c to the others; inside a region its gradient is D_c.
     """
-    found = []
+    parts = []
     for part in _parts(images):
         part = part.clone().requires_grad_(True)
-        found.append(_weights(part, module(part), target))
-    weights, margins = zip(*found)
+        parts.append(_weights(part, module(part), target))
+    weights, margins = zip(*parts)
     return np.concatenate(weights), np.concatenate(margins)
 
 
@@ -133,13 +133,13 @@ def _weights(part: torch.Tensor, logits: torch.Tensor, target: int) -> tuple[np.
 
 
 def inside(module: nn.Module, images: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``patterns``, and both of ``decision_weights``, of the same images in one pass."""
-    found = []
+    """``activation_patterns``, and both of ``decision_weights``, of the same images in one pass."""
+    parts = []
     for part in _parts(images):
         part = part.clone().requires_grad_(True)
         logits, rows = _logits(module, part)
-        found.append((rows, *_weights(part, logits, target)))
-    rows, weights, margins = zip(*found)
+        parts.append((rows, *_weights(part, logits, target)))
+    rows, weights, margins = zip(*parts)
     return np.concatenate(rows), np.concatenate(weights), np.concatenate(margins)
 
 
@@ -147,13 +147,13 @@ def pair_weights(module: nn.Module, images: np.ndarray, target: int) -> tuple[np
     """D_{c,c'} ``(r,C-1,d)`` float64 of equation 1 (OpenAPI), class c against every other, in each of the r regions
     that images (n,h,w) lie in, and the share ``(r,)`` of them that does.
     """
-    first, _, count = distinct(patterns(module, images))
-    found = []
+    first, _, count = distinct(activation_patterns(module, images))
+    pairs = []
     for part in _parts(np.asarray(images)[first]):
         part = part.clone().requires_grad_(True)
         logits = module(part)
         others = [c for c in range(logits.shape[1]) if c != target]
         rows = [torch.autograd.grad((logits[:, target] - logits[:, c]).sum(), part, retain_graph=True)[0]
                 for c in others]
-        found.append(torch.stack(rows, dim=1).flatten(2).numpy())
-    return np.concatenate(found), count / len(images)
+        pairs.append(torch.stack(rows, dim=1).flatten(2).numpy())
+    return np.concatenate(pairs), count / len(images)

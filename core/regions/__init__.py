@@ -1,19 +1,29 @@
-"""Linear regions around an image: exact weights and their proof, maps and lines through regions, consistency.
+"""Linear regions around an image, as on the Regions page: exact weights, maps and lines through regions, consistency.
 
-What the Regions page shows. Inside one region a piecewise linear model is a linear function, so an exact
-explanation is the same for all its inputs; where a border is crossed it jumps.
+Inside a region a piecewise linear model is one linear function, so an exact explanation is the same for all inputs
+of the region; it jumps where a border is crossed.
 """
 
 from core.methods import openapi
-from core.regions.common import Progress, nearest
-from core.regions.consistency import PARTNERS, Agreement, agreements, first_border, partner
-from core.regions.deletion import removals
+from core.regions.common import nearest
+from core.regions.consistency import (
+    COMPARISON_POINTS,
+    IMAGE_IN_REGION,
+    NEAREST_IMAGE,
+    POINT_IN_REGION,
+    Agreement,
+    agreements,
+    comparison_point,
+    first_border,
+)
+from core.regions.deletion import deletion_curves
 from core.regions.exact import DISTANCES, Decision, Error, decision, errors
-from core.regions.line import ALONG, line
-from core.regions.plane import FEW, half_width, region_map, tested
+from core.regions.line import METHODS_ALONG, line
+from core.regions.plane import REGIONS_WITH_BORDERS, half_width, region_map, tested
 
 SAMPLINGS = tuple(openapi.SAMPLINGS)
 
-__all__ = ["ALONG", "DISTANCES", "FEW", "PARTNERS", "SAMPLINGS", "Agreement", "Decision", "Error", "Progress",
-           "agreements", "decision", "errors", "first_border", "half_width", "line", "nearest", "partner",
-           "region_map", "removals", "tested"]
+__all__ = ["COMPARISON_POINTS", "DISTANCES", "IMAGE_IN_REGION", "METHODS_ALONG", "NEAREST_IMAGE", "POINT_IN_REGION",
+           "REGIONS_WITH_BORDERS", "SAMPLINGS", "Agreement", "Decision", "Error", "agreements",
+           "comparison_point", "decision", "deletion_curves", "errors", "first_border", "half_width", "line",
+           "nearest", "region_map", "tested"]

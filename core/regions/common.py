@@ -1,8 +1,6 @@
-"""What the modules of this package share: neighbours, and explanations of any input."""
+"""Shared by the modules of this package: neighbours of an image, and maps of any input."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -10,17 +8,16 @@ from core import pipeline
 from core.registry import METHODS, canonical
 from core.types import Spec
 
-Progress = Callable[[int, int, str], None]
-KEPT = 32  # results of each kind that stay in memory
+RESULTS_KEPT = 32  # of each function, in memory
 
 
 def nearest(spec: Spec) -> int:
-    """The number of the nearest other image of the split, by Euclidean distance."""
+    """The number of the nearest other image in the Spec's split, by Euclidean distance."""
     return int(by_distance(spec)[0])
 
 
 def by_distance(spec: Spec) -> np.ndarray:
-    """Numbers of the split's other images, the nearest first."""
+    """The numbers ``(n-1,)`` of the split's other images, nearest first."""
     part = getattr(pipeline.dataset(spec), spec.split)
     flat = part.x.reshape(len(part), -1)
     order = np.square(flat - flat[spec.image]).sum(1, dtype=np.float64).argsort(kind="stable")
@@ -28,7 +25,7 @@ def by_distance(spec: Spec) -> np.ndarray:
 
 
 @pipeline.remembered(256)
-def _explained(spec: Spec, method: str, image: bytes | None) -> np.ndarray:
+def _default_map_at(spec: Spec, method: str, image: bytes | None) -> np.ndarray:
     whole = canonical(spec.replace(method=method, options=()))
     context = pipeline.context(whole)
     if image is not None:
@@ -36,6 +33,6 @@ def _explained(spec: Spec, method: str, image: bytes | None) -> np.ndarray:
     return np.asarray(METHODS[method].function(context, **dict(whole.options)), np.float64)
 
 
-def explain(spec: Spec, method: str, image: np.ndarray | None) -> np.ndarray:
+def default_map_at(spec: Spec, method: str, image: np.ndarray | None) -> np.ndarray:
     """The map ``(h,w)`` of a method with default options at the Spec's image or at another, for the same class."""
-    return _explained(spec, method, None if image is None else np.ascontiguousarray(image, np.float64).tobytes())
+    return _default_map_at(spec, method, None if image is None else np.ascontiguousarray(image, np.float64).tobytes())

@@ -1,4 +1,4 @@
-"""What explanations say at the image and at another input, in the same region or beyond its border."""
+"""Explanations of the image and of another input, in the same region or beyond its border."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import numpy as np
 from core import pipeline
 from core.methods.context import Context
 from core.models import white_box
-from core.regions.common import Progress, by_distance, explain, nearest
+from core.regions.common import by_distance, default_map_at, nearest
 from core.regions.measures import cosine, relative_l1, sign_flips
 from core.registry import METHODS
-from core.types import NotApplicable, Spec, one_of
+from core.types import NotApplicable, Progress, Spec, one_of
 
-PARTNERS = ("a point in the same region", "the nearest test image", "a test image in the same region")
-COMPARED = ("openapi", "gradient_x_input", "integrated_gradients", "lime")
+COMPARISON_POINTS = POINT_IN_REGION, NEAREST_IMAGE, IMAGE_IN_REGION = (
+    "a point in the same region", "the nearest test image", "a test image in the same region")
+METHODS_COMPARED = ("openapi", "gradient_x_input", "integrated_gradients", "lime")
 
 
 @dataclass(frozen=True)
-class Partner:
-    """Another input ``image (h,w)``: test image ``number`` or, where that is None, a point on the way to one.
+class ComparisonPoint:
+    """Another input ``image (h,w)``: test image ``number`` or, where that is None, a point on the line to one.
 
-    ``distance`` to the image; ``border`` the share of the way to the nearest test image at which the
-    first border lies; whether it lies in the ``same`` region.
+    ``distance`` is its Euclidean distance from the Spec's image; ``border`` the share of the line to the other image
+    at which the first border lies; ``same`` whether it lies in the Spec's image's region.
     """
 
     image: np.ndarray
@@ -36,14 +37,15 @@ class Partner:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One method's maps ``here`` and ``there (h,w)`` at two inputs, for the class explained here.
+    """One method's maps ``at_image (h,w)`` and ``at_point (h,w)``, for the class predicted at the image.
 
-    ``cosine`` between them; ``relative`` L1 distance; or the reason why there are none.
+    ``cosine`` is that of the angle between them, ``relative`` their relative L1 distance; where the method does not
+    apply, ``reason`` says why.
     """
 
     method: str
-    here: np.ndarray | None = None
-    there: np.ndarray | None = None
+    at_image: np.ndarray | None = None
+    at_point: np.ndarray | None = None
     cosine: float = float("nan")
     relative: float = float("nan")
     reason: str = ""
@@ -51,49 +53,52 @@ class Agreement:
     @property
     def flips(self) -> np.ndarray:
         """The pixels ``(h,w)`` whose sign differs clearly between the two maps."""
-        return sign_flips(self.here, self.there)
+        return sign_flips(self.at_image, self.at_point)
 
 
 @pipeline.remembered(64)
-def partner(spec: Spec, kind: str) -> Partner:
-    """The input with which the image's explanation is compared."""
-    one_of("partner", kind, PARTNERS)
+def comparison_point(spec: Spec, kind: str) -> ComparisonPoint:
+    """The input with which the Spec's image is compared; ``kind`` is one of COMPARISON_POINTS.
+
+    NotApplicable when no other image of the split lies in the image's region. Source: OpenAPI, section V-B.
+    """
+    one_of("comparison point", kind, COMPARISON_POINTS)
     context, number = pipeline.context(spec), nearest(spec)
-    if kind == PARTNERS[2]:
-        number = nearest_mate(spec)
-    here = context.image.astype(np.float64)
-    there = np.asarray(getattr(pipeline.dataset(spec), spec.split).x[number], np.float64)
-    border = first_border(context, here, there)
-    away = float(np.linalg.norm(there - here))
-    if kind == PARTNERS[0]:
-        return Partner(here + border / 2 * (there - here), None, border / 2 * away, border, True)
-    return Partner(there, number, away, border, border >= 1)
+    if kind == IMAGE_IN_REGION:
+        number = nearest_in_same_region(spec)
+    image = context.image.astype(np.float64)
+    other = np.asarray(getattr(pipeline.dataset(spec), spec.split).x[number], np.float64)
+    border = first_border(context, image, other)
+    length = float(np.linalg.norm(other - image))
+    if kind == POINT_IN_REGION:
+        return ComparisonPoint(image + border / 2 * (other - image), None, border / 2 * length, border, True)
+    return ComparisonPoint(other, number, length, border, border >= 1)
 
 
-def nearest_mate(spec: Spec) -> int:
-    """Number of the nearest other image of the split in the Spec's image's region.
+def nearest_in_same_region(spec: Spec) -> int:
+    """The number of the nearest other image of the split that lies in the region of the Spec's image.
 
-    NotApplicable where there is none, as nearly always in a network.
+    NotApplicable where there is none, as is nearly always the case for a network.
     """
     switches = _switches(spec.replace(method="gradient", options=(), image=0))
-    mates = (switches == switches[spec.image]).all(1)
-    mates[spec.image] = False
-    if not mates.any():
+    in_region = (switches == switches[spec.image]).all(1)
+    in_region[spec.image] = False
+    if not in_region.any():
         raise NotApplicable(f"No other of the {len(switches):,} {spec.split} images lies in this region.")
-    return next(int(number) for number in by_distance(spec) if mates[number])
+    return next(int(number) for number in by_distance(spec) if in_region[number])
 
 
 @pipeline.remembered(4)
 def _switches(spec: Spec) -> np.ndarray:
-    """Switch settings ``(n,k)`` of all images of the Spec's split."""
-    return white_box.patterns(pipeline.model(spec).double, getattr(pipeline.dataset(spec), spec.split).x)
+    """Activation patterns ``(n,k)`` of all images of the Spec's split."""
+    return white_box.activation_patterns(pipeline.model(spec).double, getattr(pipeline.dataset(spec), spec.split).x)
 
 
-def first_border(context: Context, here: np.ndarray, there: np.ndarray) -> float:
-    """The share of the way from here to there, to one part in 1e12, up to which all inputs lie in here's region."""
+def first_border(context: Context, start: np.ndarray, end: np.ndarray) -> float:
+    """The share of the line from ``start`` to ``end (h,w)`` that lies in start's region, to one part in 1e12."""
     def same(t: np.ndarray) -> np.ndarray:
-        points = here + t[:, None, None] * (there - here)
-        rows = white_box.patterns(context.network.double, np.concatenate([here[None], points]))
+        points = start + t[:, None, None] * (end - start)
+        rows = white_box.activation_patterns(context.network.double, np.concatenate([start[None], points]))
         return (rows[1:] == rows[0]).all(1)
 
     low, high = 0.0, 1.0
@@ -108,17 +113,21 @@ def first_border(context: Context, here: np.ndarray, there: np.ndarray) -> float
 
 
 @pipeline.same_networks()
-def agreements(spec: Spec, kind: str, methods: Sequence[str] = COMPARED,
+def agreements(spec: Spec, kind: str, methods: Sequence[str] = METHODS_COMPARED,
                progress: Progress | None = None) -> list[Agreement]:
-    """How far each method says the same at the image and at its partner, explaining the same class."""
-    other, found = partner(spec, kind), []
+    """How well each method's maps agree at the image and at its comparison point, for the same class.
+
+    A method that does not apply is reported with its reason. Source: OpenAPI, section V-B.
+    """
+    point, rows = comparison_point(spec, kind), []
     for done, method in enumerate(methods):
         if progress:
             progress(done, len(methods), METHODS[method].label)
         try:
-            here, there = (explain(spec, method, image) for image in (None, other.image))
+            at_image, at_point = (default_map_at(spec, method, image) for image in (None, point.image))
         except NotApplicable as reason:
-            found.append(Agreement(method, reason=str(reason)))
+            rows.append(Agreement(method, reason=str(reason)))
             continue
-        found.append(Agreement(method, here, there, cosine(here, there), relative_l1(there, here)))
-    return found
+        rows.append(Agreement(method, at_image, at_point, cosine(at_image, at_point),
+                              relative_l1(at_point, at_image)))
+    return rows

@@ -1,4 +1,7 @@
-"""What becomes of a prediction when the most important features are taken away (OpenAPI, V-A; Ancona 2018)."""
+"""Deletion curves (pixel flipping): the prediction as the most important features are removed one after another.
+
+OpenAPI, section V-A; Ancona et al. 2018.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from core import pipeline
-from core.regions.common import KEPT, Progress, explain
+from core.regions.common import RESULTS_KEPT, default_map_at
 from core.registry import METHODS
-from core.types import NotApplicable, Spec
+from core.types import NotApplicable, Progress, Spec
 
-COUNT = 200  # features, as in the paper
-REMOVED = ("openapi", "saliency", "gradient_x_input", "lime")
+MAX_FEATURES = 200  # removed, as in the paper
+METHODS_COMPARED = ("openapi", "saliency", "gradient_x_input", "lime")
 
 
 @dataclass(frozen=True)
-class Ablation:
-    """After k = 0..count altered features: ``probability (count+1,)`` of the explained class, and whether the label
-    has ``changed (count+1,)``. CPP is the mean of ``cpp`` over images, NLCI the number of images changed.
+class DeletionCurve:
+    """The model's answer after k = 0..count removed features.
+
+    ``probability (count+1,)`` of the explained class, and whether the predicted class has ``changed (count+1,)``. The
+    paper's CPP is the mean of ``cpp`` over images, its NLCI the number of images whose label changed.
     """
 
     probability: np.ndarray
@@ -27,7 +32,7 @@ class Ablation:
 
     @property
     def cpp(self) -> np.ndarray:
-        """Absolute change of the explained class's probability."""
+        """Absolute change of the explained class's probability ``(count+1,)``."""
         return np.abs(self.probability - self.probability[0])
 
     @property
@@ -36,34 +41,35 @@ class Ablation:
         return int(self.changed.argmax()) if self.changed.any() else None
 
 
-def ablation(predict_proba: Callable[[np.ndarray], np.ndarray], x: np.ndarray, weights: np.ndarray, target: int,
-             count: int = COUNT) -> Ablation:
-    """Alters the features of ``x (d,)`` one by one, the largest ``|weights| (d,)`` first.
+def deletion_curve(predict_proba: Callable[[np.ndarray], np.ndarray], x: np.ndarray, weights: np.ndarray,
+                   target: int, count: int = MAX_FEATURES) -> DeletionCurve:
+    """Removes up to ``count`` features of ``x (d,)`` one by one, those with the largest ``|weights| (d,)`` first.
 
-    A feature of positive weight becomes 0, one of negative weight becomes 1; one of weight 0 stays. ``predict_proba``
-    takes (n,d) and gives (n,C).
+    A feature with a positive weight is set to 0, one with a negative weight to 1; one with weight 0 stays.
+    ``predict_proba`` takes inputs (n,d) and gives probabilities (n,C); ``target`` is the class that is followed.
+    Source: OpenAPI, section V-A.
     """
     x, weights = np.asarray(x, np.float64).ravel(), np.asarray(weights, np.float64).ravel()
     order = np.argsort(-np.abs(weights), kind="stable")[:count]
-    steps = np.repeat(x[None], len(order) + 1, axis=0)
+    inputs = np.repeat(x[None], len(order) + 1, axis=0)
     for k, feature in enumerate(order, start=1):
         if weights[feature] != 0:
-            steps[k:, feature] = weights[feature] < 0
-    y = predict_proba(steps)
-    return Ablation(y[:, target], y.argmax(1) != y[0].argmax())
+            inputs[k:, feature] = weights[feature] < 0
+    y = predict_proba(inputs)
+    return DeletionCurve(y[:, target], y.argmax(1) != y[0].argmax())
 
 
-@pipeline.remembered(KEPT)
-def removals(spec: Spec, *, progress: Progress | None = None) -> dict[str, Ablation | str]:
-    """Per method the probabilities on the way (OpenAPI, section V-A), or the reason why there is no map."""
-    context, found = pipeline.context(spec), {}
-    for done, method in enumerate(REMOVED):
+@pipeline.remembered(RESULTS_KEPT)
+def deletion_curves(spec: Spec, *, progress: Progress | None = None) -> dict[str, DeletionCurve | str]:
+    """The deletion curve of each compared method's map, or the reason why it has none."""
+    context, curves = pipeline.context(spec), {}
+    for done, method in enumerate(METHODS_COMPARED):
         if progress:
-            progress(done, len(REMOVED), METHODS[method].label)
+            progress(done, len(METHODS_COMPARED), METHODS[method].label)
         try:
-            weights = explain(spec, method, None)
+            weights = default_map_at(spec, method, None)
         except NotApplicable as reason:
-            found[method] = str(reason)
+            curves[method] = str(reason)
         else:
-            found[method] = ablation(context.predict_proba, context.image, weights, context.target)
-    return found
+            curves[method] = deletion_curve(context.predict_proba, context.image, weights, context.target)
+    return curves

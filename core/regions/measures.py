@@ -1,35 +1,40 @@
-"""How well an explanation knows its linear region, and how alike two explanations are (OpenAPI, section V)."""
+"""Measures of OpenAPI, section V: whether samples stay in one linear region, and how alike two explanations are."""
 
 from __future__ import annotations
 
 import numpy as np
 
 
-def region_difference(here: np.ndarray, samples: np.ndarray) -> int:
-    """RD: 0 if all samples have the input's own switch settings, else 1, of ``here (k,)`` and ``samples (n,k)``."""
-    return int((samples != here).any())
+def region_difference(pattern: np.ndarray, samples: np.ndarray) -> int:
+    """RD: 0 if all samples lie in the input's region, else 1.
 
-
-def weight_difference(here: np.ndarray, regions: np.ndarray, shares: np.ndarray) -> float:
-    """WD: mean over samples i of sum_{c'} ``|D_{c,c'} - D^i_{c,c'}|_1``, of ``here (C-1,d)`` and the samples'
-    ``regions (r,C-1,d)``, in each of which a share ``(r,)`` of them lies.
+    ``pattern (k,)`` is the activation pattern of the input, ``samples (n,k)`` are those of the samples.
     """
-    return float(sum(share * np.abs(pairs - here).sum() for pairs, share in zip(regions, shares)))
+    return int((samples != pattern).any())
 
 
-def l1_distance(found: np.ndarray, truth: np.ndarray) -> float:
-    """L1Dist: ``sum |D*_c - D_c|`` of an explanation and the true decision features."""
-    return float(np.abs(found - truth).sum())
+def weight_difference(pairs: np.ndarray, regions: np.ndarray, shares: np.ndarray) -> float:
+    """WD: the mean over samples i of ``sum_c' |D_{c,c'} - D^i_{c,c'}|_1``.
+
+    ``pairs (C-1,d)`` are the weights at the input; ``regions (r,C-1,d)`` those of the regions in which samples lie, a
+    share ``shares (r,)`` of them in each.
+    """
+    return float(sum(share * np.abs(others - pairs).sum() for others, share in zip(regions, shares)))
 
 
-def relative_l1(found: np.ndarray, truth: np.ndarray) -> float:
-    """L1Dist as a share of ``sum |D_c|``; NaN where the truth is all zero."""
+def l1_distance(weights: np.ndarray, truth: np.ndarray) -> float:
+    """L1Dist: ``sum |D*_c - D_c|`` of an explanation's ``weights`` and the true decision features ``truth``, (d,)."""
+    return float(np.abs(weights - truth).sum())
+
+
+def relative_l1(weights: np.ndarray, truth: np.ndarray) -> float:
+    """L1Dist as a share of ``sum |D_c|``; NaN where the truth is zero everywhere."""
     size = float(np.abs(truth).sum())
-    return l1_distance(found, truth) / size if size else float("nan")
+    return l1_distance(weights, truth) / size if size else float("nan")
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:
-    """CS: cosine of the angle between two maps; NaN where one of them is zero."""
+    """CS: the cosine of the angle between two maps of one shape; NaN where one of them is zero everywhere."""
     length = np.linalg.norm(a) * np.linalg.norm(b)
     return float((a * b).sum() / length) if length > 0 else float("nan")
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from core import pipeline, regions
 from core.figures import paper
-from core.regions.common import Progress
 from core.registry import DATASETS, METRICS, Option
 from core.studio import captions, toy
 from core.studio.spec import FIGURES, LARGEST, PICTURES, FigureSpec, column
-from core.types import InputError, NotApplicable, Spec
+from core.types import InputError, NotApplicable, Progress, Spec
 
 PLANES = "Planes: cosine to the exact weights at the image (dot); dashed: the model's answer changes."
 NEAR, MIDDLE, FAR = 0.0, 0.6, 1.0  # of the way from OpenAPI's radius to the nearest image, on a logarithmic scale
@@ -202,19 +201,19 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
         for j, zoom in enumerate(zooms):
             if progress:
                 progress(i * len(zooms) + j, len(figure.rows) * len(zooms), "planes")
-            half = regions.half_width(spec, d.found, zoom)
+            half = regions.half_width(spec, d.features, zoom)
             plane = regions.region_map(spec, half, points)
             planes.append(plane)
             arrays |= {f"row{i}_plane{j}_{n}": getattr(plane, n) for n in ("at", "cosine", "margin", "region")}
             table.append({"row": i, "half_width": half, "regions": plane.count,
                           "lowest_cosine": float(np.nanmin(plane.cosine))})
-        weights = paper.Map(d.values) if d.found.exact else paper.Map(None, note=f"not exact: {d.found.reason}")
+        weights = paper.Map(d.values) if d.features.exact else paper.Map(None, note=f"not exact: {d.features.reason}")
         panels.append([_plain(_picture("image", d.image, _mask(row), "")), weights])
         arrays |= {f"row{i}_image": d.image, f"row{i}_weights": d.values}
     lowest = min(0.99, *(t["lowest_cosine"] for t in table))
     for plane, facts in zip(planes, table):
         panels[facts["row"]].append(paper.Plane(
-            plane.at, plane.cosine, plane.margin, plane.region if plane.count < regions.FEW else None,
+            plane.at, plane.cosine, plane.margin, plane.region if plane.count < regions.REGIONS_WITH_BORDERS else None,
             (("regions", f"{plane.count:,}"), ("half width", paper.short(facts["half_width"]))), lowest=lowest))
     caption = (f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact "
                "decision features found by OpenAPI, and planes through the image (dot) towards its nearest image "

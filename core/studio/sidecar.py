@@ -17,10 +17,10 @@ from core import __version__, keys, model_library, pipeline
 from core.cache import cached
 from core.figures import paper
 from core.figures import report as html_report
-from core.regions.common import KEPT, Progress
+from core.regions.common import RESULTS_KEPT as KEPT
 from core.studio.kinds import Content
 from core.studio.spec import FIGURES, FigureSpec, restore
-from core.types import InputError, Spec
+from core.types import InputError, Progress, Spec
 
 PROGRAM = "attribution-lab"
 LARGEST = 1_000_000  # bytes of a sidecar; those we write have some thousand

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.datasets import toy
-from core.lessons.xor import lime, patterns, shapley
+from core.lessons.xor import lime, shapley, xor_patterns
 from core.registry import METHODS
 
 
@@ -24,5 +24,5 @@ def importance_of_the_suppressor(samples: int, sigma_d: float, tau: float, bandw
     x, _ = toy.xor_suppressor(samples, sigma_d, np.random.default_rng(seed))
     gradient = toy.xor_direction(x)  # the true one has a positive factor more, which no share sees
     maps = {"gradient": gradient, "lime": lime(x, tau, seed), "kernelshap": shapley(x, tau),
-            "patternlocal": patterns(x, gradient, x, bandwidth)[0]}
+            "patternlocal": xor_patterns(x, gradient, x, bandwidth)[0]}
     return Toy(x, {METHODS[name].label: toy.shares(a) for name, a in maps.items()})

@@ -39,7 +39,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright, socket.socket() as free:
         os.environ["ATTRIBUTION_LAB_HOME"] = home
         for background in lessons.BACKGROUNDS:  # data are made beforehand, as an earlier visit would have
-            pipeline.dataset(lessons.IMAGES.replace(background=background))
+            pipeline.dataset(lessons.IMAGE_SPEC.replace(background=background))
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
         free.close()
@@ -53,7 +53,7 @@ def main() -> None:
             page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
             page.set_default_timeout(120_000)
             print(f"seconds from key to picture, {moves} moves, {os.cpu_count()} processors")
-            for step, names in lessons.STEPS.items():
+            for step, names in lessons.LESSON_STEPS.items():
                 for name in names:
                     page.goto(f"{url}/suppressors?step={step}&reveal=True")
                     page.get_by_role("slider", name=LABELS[name]).wait_for()

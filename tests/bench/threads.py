@@ -25,7 +25,7 @@ from core import Spec, pipeline  # noqa: E402
 from core.models import Model, white_box  # noqa: E402
 
 QUESTIONS: dict[str, Callable] = {
-    "patterns": lambda network, x: (white_box.patterns(network.double, x),),
+    "patterns": lambda network, x: (white_box.activation_patterns(network.double, x),),
     "inside": lambda network, x: white_box.inside(network.double, x, 1),
     "decision_weights": lambda network, x: white_box.decision_weights(network.double, x, 1),
     "pair_weights": lambda network, x: white_box.pair_weights(network.double, x, 1),

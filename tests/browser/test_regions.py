@@ -69,17 +69,17 @@ def test_every_chart_has_a_text_alternative(regions):
 def numbers(image):
     """What each view says of an image, computed here, where nobody else asks."""
     spec = Spec(size=8, snr=0.15, image=image)
-    half = core_regions.half_width(spec, core_regions.decision(spec.replace(method="openapi")).found, 1.0)
+    half = core_regions.half_width(spec, core_regions.decision(spec.replace(method="openapi")).features, 1.0)
     plane = core_regions.region_map(spec, half)
     line = core_regions.line(spec, core_regions.nearest(spec))
-    other = core_regions.partner(spec, core_regions.PARTNERS[0])
-    inside = core_regions.agreements(spec, core_regions.PARTNERS[0])
+    other = core_regions.comparison_point(spec, core_regions.COMPARISON_POINTS[0])
+    inside = core_regions.agreements(spec, core_regions.COMPARISON_POINTS[0])
     return {
         "Map of regions": [f"{plane.count:,} regions among {plane.region.size:,} points, lowest cosine "
                            f"{plane.cosine.min():.2f}"],
         "Along a line": [f"{len(line.borders)} of {len(line.t) - 1} steps cross a border"],
         "Same region": [f"{other.distance:.3g} away", f"lies after {100 * other.border:.2g} %",
-                        *(f"Cosine {a.cosine:.6f}" for a in inside if a.here is not None)]}
+                        *(f"Cosine {a.cosine:.6f}" for a in inside if a.at_image is not None)]}
 
 
 def test_two_readers_of_one_model_each_see_the_numbers_of_their_own_image(regions):

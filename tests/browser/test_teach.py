@@ -77,8 +77,8 @@ def test_a_presenter_goes_through_questions_and_answers_by_one_key(teach):
     assert not screen.page.locator("[data-testid=stSidebar]").is_visible()
     size = "parseFloat(getComputedStyle(document.querySelector('.stMain [data-testid=stMarkdown] p')).fontSize)"
     assert screen.page.evaluate(size) >= 20
-    for number, step in enumerate(lessons.STEPS):
-        screen.page.get_by_text(f"{number + 1} of {len(lessons.STEPS)}").wait_for()
+    for number, step in enumerate(lessons.LESSON_STEPS):
+        screen.page.get_by_text(f"{number + 1} of {len(lessons.LESSON_STEPS)}").wait_for()
         screen.wait_for_query(step=step if number else None, reveal=None)
         screen.page.keyboard.press("PageDown")
         screen.wait_for_query(reveal="True")
@@ -90,7 +90,7 @@ def test_a_presenter_goes_through_questions_and_answers_by_one_key(teach):
 @pytest.mark.parametrize("width, scheme", [(1280, "light"), (400, "dark")])
 def test_every_step_fits_its_screen_and_names_its_controls(teach, width, scheme):
     screen = teach("suppressors", viewport={"width": width, "height": 800}, color_scheme=scheme)
-    for number, step in enumerate(lessons.STEPS):
+    for number, step in enumerate(lessons.LESSON_STEPS):
         if number:
             screen.choose("step", NAMES[step])
             screen.wait_for_query(step=step, reveal=None)

@@ -154,6 +154,6 @@ def test_every_cached_function_of_the_program_hands_out_arrays_that_cannot_be_wr
     from core import lessons, pipeline, regions
 
     found = [pipeline.split_predictions(spec), pipeline.dataset(spec).union, regions.decision(spec).truth,
-             regions.partner(spec, regions.PARTNERS[1]).image, lessons.two_variables().x, lessons.reach().closed,
+             regions.comparison_point(spec, regions.COMPARISON_POINTS[1]).image, lessons.two_variables().x, lessons.bandwidth_curve().closed,
              pipeline.context(spec).training.mean]
     assert not [array for array in found if array.flags.writeable]

@@ -122,7 +122,7 @@ def test_a_tree_is_the_linear_model_of_the_leaf_an_image_falls_into():
     weights = white_box.decision_weights(module, x, 3)[0].reshape(40, -1)
     rows = module.weight.numpy()[leaves]
     assert np.allclose(weights, (10 * rows[:, 3] - rows.sum(1)) / 9, atol=1e-12)
-    switches = white_box.patterns(module, x)
+    switches = white_box.activation_patterns(module, x)
     assert ((switches[:, None] == switches[None]).all(2) == (leaves[:, None] == leaves[None])).all()
 
 
@@ -153,18 +153,18 @@ def test_openapi_finds_the_weights_of_models_with_ten_classes(spec):
 
     for image in range(5):
         d = regions.decision(canonical(spec).replace(image=image))
-        assert d.found.exact and d.error < 1e-8, d.found.reason
-        assert d.found.pairs.shape == (9, 784)
+        assert d.features.exact and d.error < 1e-8, d.features.reason
+        assert d.features.pairs.shape == (9, 784)
 
 
 def test_images_of_one_leaf_have_one_answer_and_networks_have_no_such_images():
     from core import NotApplicable, regions
 
-    other = regions.partner(canonical(TREE), regions.PARTNERS[2])
-    found = {a.method: a for a in regions.agreements(canonical(TREE), regions.PARTNERS[2],
+    other = regions.comparison_point(canonical(TREE), regions.COMPARISON_POINTS[2])
+    found = {a.method: a for a in regions.agreements(canonical(TREE), regions.COMPARISON_POINTS[2],
                                                      ("openapi", "gradient_x_input"))}
     assert other.same and other.number is not None and other.number != TREE.image
-    assert cosine(found["openapi"].here, found["openapi"].there) == pytest.approx(1, abs=1e-9)
+    assert cosine(found["openapi"].at_image, found["openapi"].at_point) == pytest.approx(1, abs=1e-9)
     assert found["gradient_x_input"].cosine < 0.99
     with pytest.raises(NotApplicable, match="1,000 test images"):
-        regions.partner(canonical(NETWORK), regions.PARTNERS[2])
+        regions.comparison_point(canonical(NETWORK), regions.COMPARISON_POINTS[2])

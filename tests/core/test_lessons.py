@@ -22,8 +22,8 @@ from core import (
 from core.__main__ import main
 from core.datasets import tetromino, toy
 from core.lessons.images import THRESHOLDS, curve, zones
-from core.lessons.xor import LIME, lime, patterns, sampled_curve, shapley
-from core.methods.context import Context, Training
+from core.lessons.xor import LIME, lime, sampled_curve, shapley, xor_patterns
+from core.methods.context import Context, TrainingImages
 from core.methods.pattern import local_patterns
 from core.models.model import Model, freeze
 from core.registry import Option, canonical
@@ -52,13 +52,13 @@ def test_the_best_weight_uses_both_variables_and_is_always_right():
 
 @pytest.mark.parametrize("sigma_d", [0.0, 0.5, 1.0, 3.0])
 def test_the_pattern_of_the_best_weight_lies_along_x1(sigma_d):
-    found = lessons.from_weight(sigma_d)
+    found = lessons.weight_to_pattern(sigma_d)
     np.testing.assert_allclose(found.pattern, [1, 0], atol=1e-12)
     np.testing.assert_allclose(found.measured_covariance, found.covariance, atol=0.06 * (1 + sigma_d**2))
 
 
 def test_weights_mark_x2_even_exact_ones_and_the_pattern_does_not():
-    share = lessons.from_weight(1.0).share
+    share = lessons.weight_to_pattern(1.0).share
     assert share["gradient"] == 0.5 and share["openapi"] == pytest.approx(0.5, abs=1e-12)
     assert share["lime"] == pytest.approx(0.5, abs=0.01)
     assert share["kernelshap"] == pytest.approx(1 / 3, abs=1e-12)  # Shapley of a linear model: w_j x_j at x = (2, 1)
@@ -90,7 +90,7 @@ def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau
     options = LIME if method == "lime" else {}
     for point, expected in list(zip(x, fast(x, tau)))[:8]:
         context = Context(Model("toy", freeze(_Classifier(tau)), 1.0), point[None, :], 1, "margin",
-                          Training(x[:, None, :].astype(np.float32), np.zeros(len(x))))
+                          TrainingImages(x[:, None, :].astype(np.float32), np.zeros(len(x))))
         found = METHODS[method].function(context, **METHODS[method].check(options))
         np.testing.assert_allclose(found.ravel(), expected, atol=2e-5)
 
@@ -99,7 +99,7 @@ def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau
 def test_patterns_from_moments_point_where_the_general_ones_do(bandwidth):
     x = toy.xor_suppressor(2000, 1.0, np.random.default_rng(4))[0]
     w = toy.xor_direction(x[:150])
-    moments = patterns(x, w, x[:150], bandwidth)[0]
+    moments = xor_patterns(x, w, x[:150], bandwidth)[0]
     general = local_patterns(w, x, x[:150], bandwidth=bandwidth)
     np.testing.assert_allclose(moments / np.abs(moments).sum(1, keepdims=True),
                                general / np.abs(general).sum(1, keepdims=True), atol=1e-7)
@@ -122,7 +122,7 @@ def test_the_integral_over_angles_gives_the_average_share(bandwidth, share):
 
 
 def test_the_curve_runs_from_the_gradient_to_nothing():
-    found = lessons.reach(1.0, np.inf)
+    found = lessons.bandwidth_curve(1.0, np.inf)
     assert found.gradient == pytest.approx(0.390, abs=0.001)
     assert found.closed[0] == pytest.approx(found.gradient, abs=0.002) and (np.diff(found.closed) < 0).all()
     assert found.at < 1e-12
@@ -142,7 +142,7 @@ def test_four_methods_mark_the_suppressor_as_the_paper_s_figure_says():
 
 
 @pytest.mark.parametrize("settings, words", [
-    ((0.0, 0.5, 5.0), "x3 is always 0"), ((1.0, 0.001, 5.0), "almost a step"), ((1.0, 0.5, 0.01), "mostly chance")])
+    ((0.0, 0.5, 5.0), "x3 is always 0"), ((1.0, 0.001, 5.0), "almost a step"), ((1.0, 0.5, 0.01), "mostly noise")])
 def test_extreme_sliders_are_told_in_words(settings, words):
     found = lessons.xor(*settings)
     assert any(words in note for note in found.notes)
@@ -151,7 +151,7 @@ def test_extreme_sliders_are_told_in_words(settings, words):
 
 def test_a_point_without_neighbours_has_no_pattern_and_is_counted():
     found = lessons.xor(1.0, 0.5, 0.01)
-    assert found.empty["patternlocal"] > 1000 and 1 <= found.worth < 1.1
+    assert found.empty["patternlocal"] > 1000 and 1 <= found.effective_sample_size < 1.1
     assert f"{found.empty['patternlocal']:,} points have no neighbour" in found.notes[0]
 
 
@@ -181,11 +181,11 @@ def test_zones_share_out_the_whole_map():
 
 
 def test_the_idea_s_arrows_are_its_maps_and_the_surrogate_s_line_is_where_it_changes_sign():
-    found = lessons.idea()
+    found = lessons.suppressor_plane()
     weight, pattern = (found.maps[m].values.ravel() for m in ("gradient", "patternlocal"))
     cosine = weight @ pattern / np.linalg.norm(weight) / np.linalg.norm(pattern)
     assert np.cos(np.radians(found.angle)) == pytest.approx(cosine, abs=1e-9)
-    context = pipeline.context(lessons.IDEA)
+    context = pipeline.context(lessons.PLANE_SPEC)
     slope = np.linalg.norm(weight)
     for end in found.line:  # both arrows lie in the plane, so the surrogate over it is f(x) + |w| (weight . end)
         assert context.outputs(context.image[None])[0] + slope * found.weight @ end == pytest.approx(0, abs=1e-6)
@@ -273,7 +273,7 @@ def test_teach_prints_the_numbers_of_its_steps(capsys):
     assert main(["teach", "--tau", "3"]) == 1 and "tau" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("step", lessons.STEPS)
+@pytest.mark.parametrize("step", lessons.LESSON_STEPS)
 def test_every_step_leads_to_a_comparison_that_exists(step):
     spec, methods = lessons.comparison(step, lessons.check(bandwidth="inf"))
     assert model_library.has_model(spec)

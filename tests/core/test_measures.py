@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from core.models import white_box
-from core.regions.deletion import ablation
+from core.regions.deletion import deletion_curve
 from core.regions.measures import cosine, l1_distance, region_difference, relative_l1, weight_difference
 
 
@@ -36,7 +36,7 @@ def test_pair_weights_are_those_of_each_region_that_occurs():
     module = nn.Sequential(nn.Flatten(), nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)).double().eval()
     images = np.random.default_rng(0).standard_normal((30, 2, 2))
     pairs, shares = white_box.pair_weights(module, images, 1)
-    count = len(np.unique(white_box.patterns(module, images), axis=0))
+    count = len(np.unique(white_box.activation_patterns(module, images), axis=0))
     assert pairs.shape == (count, 2, 4) and shares.sum() == pytest.approx(1) and 1 < count < 30
     mean = white_box.decision_weights(module, images, 1)[0].reshape(30, -1)
     assert np.allclose((shares[:, None] * pairs.mean(1)).sum(0), mean.mean(0), atol=1e-12)
@@ -52,21 +52,21 @@ def logistic(weights):
 
 def test_ablation_of_a_linear_model_follows_its_weights():
     weights, x = np.array([2.0, -3.0, 0.0, 1.0]), np.array([0.9, 0.2, 0.4, 0.8])
-    found = ablation(logistic(weights), x, weights, 1)
+    found = deletion_curve(logistic(weights), x, weights, 1)
     states = [x, [0.9, 1, 0.4, 0.8], [0, 1, 0.4, 0.8], [0, 1, 0.4, 0], [0, 1, 0.4, 0]]  # 0 weighs nothing: it stays
     expected = [logistic(weights)(np.array(state)[None])[0, 1] for state in states]
     assert np.allclose(found.probability, expected, atol=1e-15)
     assert np.allclose(found.cpp, np.abs(np.array(expected) - expected[0]))
     assert found.changed.tolist() == [(p > 0.5) != (expected[0] > 0.5) for p in expected]
-    assert np.allclose(ablation(logistic(weights), x, weights, 1, count=2).probability, expected[:3])
+    assert np.allclose(deletion_curve(logistic(weights), x, weights, 1, count=2).probability, expected[:3])
 
 
 def test_the_exact_weights_bring_a_linear_model_down_soonest():
     """At an input of halves every feature can fall by half its weight: no other order is ahead at any step."""
     rng = np.random.default_rng(1)
     weights, x = rng.standard_normal(6), np.full(6, 0.5)
-    best = ablation(logistic(weights), x, weights, 1).probability
-    others = [ablation(logistic(weights), x, rng.permutation(np.arange(1, 7)) * np.sign(weights), 1).probability
+    best = deletion_curve(logistic(weights), x, weights, 1).probability
+    others = [deletion_curve(logistic(weights), x, rng.permutation(np.arange(1, 7)) * np.sign(weights), 1).probability
               for _ in range(50)]
     assert all((best <= other + 1e-12).all() and best[-1] == pytest.approx(other[-1]) for other in others)
     assert any((best + 0.05 < other).any() for other in others)

@@ -86,7 +86,7 @@ def any_pairs(draw, edge=16):
           suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(any_pairs())
 def test_emd_by_candidate_arcs_equals_the_dense_solver(monkeypatch, pair):
-    monkeypatch.setattr(transport_solver, "SMALL", 60)  # so that even these go coarse to fine
+    monkeypatch.setattr(transport_solver, "DENSE_ARCS", 60)  # so that even these go coarse to fine
     assert emd(*pair) == pytest.approx(dense(*pair), rel=1e-9, abs=1e-14)
 
 
@@ -101,7 +101,7 @@ def test_emd_of_64x64_maps_equals_the_dense_solver(scenario, background, snr):
 
 
 def test_a_plan_carries_the_masses_and_its_potentials_prove_it(monkeypatch):
-    monkeypatch.setattr(transport_solver, "SMALL", 60)
+    monkeypatch.setattr(transport_solver, "DENSE_ARCS", 60)
     rng = np.random.default_rng(0)
     pixels = np.argwhere(np.ones((24, 24)))
     much, little = rng.random(400), rng.random(176)
@@ -270,7 +270,7 @@ def test_score_of_an_empty_map_is_undefined_with_its_reason_each_time(attributio
 
 @pytest.mark.filterwarnings("ignore:numItermax")
 def test_an_unfinished_solve_is_never_a_number(attribution, monkeypatch, empty_cache):
-    monkeypatch.setattr(transport_solver, "STEPS", 3)
+    monkeypatch.setattr(transport_solver, "MAX_ITERATIONS", 3)
     with pytest.raises(NotApplicable, match="not converged"):
         emd(*random_pair(0))
     found = score(attribution)
@@ -290,10 +290,10 @@ def test_a_transport_that_would_not_fit_into_memory_is_refused_before_it_is_begu
     rng = np.random.default_rng(0)
     values, mask = rng.random((32, 32)), np.arange(1024).reshape(32, 32) < 300
     value = emd(values, mask)
-    monkeypatch.setattr(memory, "LIMIT", transport_solver.BYTES * 500)
+    monkeypatch.setattr(memory, "MAX_BYTES", transport_solver.BYTES_PER_PIXEL * 500)
     with pytest.raises(NotApplicable, match=r"1,024 pixels would take about 8 MB.*500 pixels"):
         emd(values, mask)
-    monkeypatch.setattr(memory, "LIMIT", transport_solver.BYTES * 1024)
+    monkeypatch.setattr(memory, "MAX_BYTES", transport_solver.BYTES_PER_PIXEL * 1024)
     assert emd(values, mask) == value
 
 

@@ -4,7 +4,8 @@ from sklearn.linear_model import Lasso
 
 from core import InputError, NotApplicable
 from core.methods import pattern as pattern_module
-from core.methods.pattern import KERNELS, covariance_patterns, haufe_patterns, local_pattern, local_patterns, outputs
+from core.methods.pattern import KERNELS, LocalOutputs, haufe_patterns, local_pattern, local_patterns
+from tests.core.helpers import linear, run
 
 FORMULAS = {  # mathematics.md, section 3, of u = distance / bandwidth
     "gaussian": lambda u: np.exp(-u**2 / 2),
@@ -112,7 +113,7 @@ def test_a_row_twice_counts_as_one_of_twice_the_weight():
     twice = np.vstack([DATA, DATA[:50]])
     p = np.r_[np.full(50, 2.0), np.ones(N - 50)] / (N + 50)
     np.testing.assert_allclose(local_pattern(W, twice, X, kernel="uniform", bandwidth=1e3),
-                               covariance_patterns(DATA, W[None], p[None])[0], rtol=1e-9)
+                               LocalOutputs.weighted(DATA, W[None], p[None]).patterns()[0], rtol=1e-9)
     np.testing.assert_allclose(local_pattern(W, np.vstack([DATA, DATA]), X), local_pattern(W, DATA, X), rtol=1e-9)
 
 
@@ -173,7 +174,8 @@ def test_weights_of_any_size_have_the_pattern_of_double_precision(size, options)
 @pytest.mark.parametrize("size", [1e-44, 1e37])
 def test_outputs_and_patterns_of_several_outputs_take_weights_of_any_size(size):
     data = DATA.astype(np.float32)
-    np.testing.assert_allclose(outputs(data, size * W) / size, DATA @ W, rtol=1e-4, atol=1e-5)
+    local = LocalOutputs.weighted(data, size * W[None], np.full((1, N), 1 / N))
+    np.testing.assert_allclose(local.outputs[0] / size, DATA @ W, rtol=1e-4, atol=1e-5)
     both = np.stack([size * W, np.roll(W, 1) / size], 1)
     np.testing.assert_allclose(haufe_patterns(data, both) * [size, 1 / size],
                                haufe_patterns(DATA, np.stack([W, np.roll(W, 1)], 1)), rtol=1e-3, atol=1e-5)
@@ -210,6 +212,24 @@ def test_numbers_that_are_not_finite_are_an_input_error(place):
         local_pattern(**given)
 
 
+@pytest.mark.parametrize("place", ["weights", "data", "centers"])
+def test_a_batch_refuses_what_one_image_refuses(place):
+    given = {"weights": np.tile(W, (2, 1)), "data": DATA.copy(), "centers": DATA[:2] + 0.1}
+    given[place].flat[3] = np.nan
+    with pytest.raises(InputError, match=place[:6]):
+        local_patterns(**given)
+
+
+@pytest.mark.parametrize("options", [{}, {"regression": "l1", "strength": 0.3}, {"strength": 0.5}, {"project": True}])
+def test_patternlocal_reads_the_training_images_twice(make_context, monkeypatch, options):
+    context, passes = make_context(linear(np.arange(64.0))), []
+    products, sums = pattern_module._products, LocalOutputs._weighted_sums
+    monkeypatch.setattr(pattern_module, "_products", lambda *given: passes.append("first") or products(*given))
+    monkeypatch.setattr(LocalOutputs, "_weighted_sums", lambda *given: passes.append("second") or sums(*given))
+    run("patternlocal", context, **options)
+    assert passes == ["first", "second"]
+
+
 @pytest.mark.parametrize("options", [{}, {"share": 0.3, "kernel": "tricube"}, {"penalty": "l1", "strength": 0.4},
                                      {"shrinkage": 0.5, "bandwidth": 3.0}, {"solver": "eq7-left", "strength": 1.0}])
 def test_many_images_at_once_are_each_one_alone(options):
@@ -227,5 +247,5 @@ def test_among_many_images_one_without_neighbours_is_nan_and_the_others_stand():
 
 def test_equation_7_left_by_conjugate_gradients_is_the_direct_solution(monkeypatch):
     direct = local_pattern(W, DATA, X, solver="eq7-left", strength=2.0)
-    monkeypatch.setattr(pattern_module, "DIRECT", 0)
+    monkeypatch.setattr(pattern_module, "DIRECT_SIZE", 0)
     np.testing.assert_allclose(local_pattern(W, DATA, X, solver="eq7-left", strength=2.0), direct, rtol=1e-4)

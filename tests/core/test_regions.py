@@ -26,17 +26,17 @@ def test_weights_of_a_region_are_the_networks_linear_function_there(module, imag
     """f(x + e) - f(x) = D e for every step that leaves no region."""
     weights, margin = white_box.decision_weights(module, images, 1)
     steps = 1e-7 * np.random.default_rng(1).standard_normal(images.shape)
-    same = (white_box.patterns(module, images) == white_box.patterns(module, images + steps)).all(1)
+    same = (white_box.activation_patterns(module, images) == white_box.activation_patterns(module, images + steps)).all(1)
     assert same.sum() >= 4
     change = white_box.decision_weights(module, images + steps, 1)[1] - margin
     assert np.allclose(change[same], (weights * steps).sum((1, 2))[same], atol=1e-13)
 
 
 def test_patterns_differ_across_a_border_and_not_inside(module, images):
-    rows = white_box.patterns(module, np.concatenate([images, images]))
+    rows = white_box.activation_patterns(module, np.concatenate([images, images]))
     assert (rows[:6] == rows[6:]).all()
     if any(isinstance(m, torch.nn.ReLU) for m in module.modules()):
-        assert len(np.unique(white_box.patterns(module, np.concatenate([images, -images])), axis=0)) > 1
+        assert len(np.unique(white_box.activation_patterns(module, np.concatenate([images, -images])), axis=0)) > 1
         assert not [h for m in module.modules() for h in m._forward_hooks], "all readers share the module"
 
 
@@ -66,7 +66,7 @@ class Foreign(nn.Module):
 def test_switches_are_seen_that_are_no_modules(images, bend):
     module = Foreign(bend).double()
     on = module.first(torch.from_numpy(images).flatten(1)) > 0
-    assert np.array_equal(white_box.patterns(module, images), np.packbits(on.numpy(), axis=1))
+    assert np.array_equal(white_box.activation_patterns(module, images), np.packbits(on.numpy(), axis=1))
     assert np.array_equal(white_box.inside(module, images, 1)[0], np.packbits(on.numpy(), axis=1))
 
 
@@ -76,7 +76,7 @@ def test_pooling_is_read_with_its_stride_and_spacing(images):
     module(torch.zeros(1, 8, 8).double())
     _, at = functional.max_pool2d(torch.from_numpy(images)[:, None], 3, 2, 1, 2, True, return_indices=True)
     bits = np.unpackbits(at.flatten(1).numpy().astype(">u2").view(np.uint8), axis=1)
-    assert np.array_equal(white_box.patterns(module, images), np.packbits(bits, axis=1))
+    assert np.array_equal(white_box.activation_patterns(module, images), np.packbits(bits, axis=1))
 
 
 def test_known_layers_and_foreign_modules_are_read_alike(module, images):
@@ -84,7 +84,7 @@ def test_known_layers_and_foreign_modules_are_read_alike(module, images):
     foreign = nn.Sequential(module)
     for known, watched in zip(white_box.inside(module, images, 1), white_box.inside(foreign, images, 1)):
         assert np.array_equal(known, watched)
-    assert np.array_equal(white_box.patterns(module, images), white_box.patterns(foreign, images))
+    assert np.array_equal(white_box.activation_patterns(module, images), white_box.activation_patterns(foreign, images))
 
 
 @pytest.mark.parametrize("bend", [torch.tanh, functional.gelu, functional.silu, functional.softplus, torch.sin,
@@ -92,7 +92,7 @@ def test_known_layers_and_foreign_modules_are_read_alike(module, images):
                                   lambda x: functional.softmax(x, 1)])
 def test_a_model_that_bends_otherwise_is_not_called_one_region(images, bend):
     module = Foreign(bend).double()
-    for ask in (lambda: white_box.patterns(module, images), lambda: white_box.inside(module, images, 1)):
+    for ask in (lambda: white_box.activation_patterns(module, images), lambda: white_box.inside(module, images, 1)):
         with pytest.raises(NotApplicable, match="cannot be read from inside"):
             ask()
     assert np.isfinite(white_box.decision_weights(module, images, 1)[0]).all(), "a gradient it has all the same"
@@ -100,7 +100,7 @@ def test_a_model_that_bends_otherwise_is_not_called_one_region(images, bend):
 
 def test_openapi_on_the_image_equals_the_white_box(spec):
     d = regions.decision(spec)
-    assert d.found.exact and d.error < 1e-9
+    assert d.features.exact and d.error < 1e-9
     assert np.allclose(d.values, d.truth, rtol=1e-7, atol=1e-9 * np.abs(d.truth).max())
 
 
@@ -111,13 +111,13 @@ def test_the_first_border_is_where_the_pattern_first_changes(spec):
     t = regions.first_border(context, here, there)
     assert 0 < t < 1
     points = here + np.array([0, t * (1 - 1e-9), t * (1 + 1e-9)])[:, None, None] * (there - here)
-    rows = white_box.patterns(context.network.double, points)
+    rows = white_box.activation_patterns(context.network.double, points)
     assert (rows[0] == rows[1]).all() and (rows[0] != rows[2]).any()
 
 
 def test_test_points_lie_where_their_round_says(spec):
     """The last round's all lie in the image's region; a point of a rejected one does not have to."""
-    found = regions.decision(spec).found
+    found = regions.decision(spec).features
     axes = np.zeros((2, 8, 8))
     axes[0, 2, 3] = axes[1, 5, 1] = 1
     shadows, same = regions.tested(spec, found, axes)
@@ -129,24 +129,24 @@ def test_test_points_lie_where_their_round_says(spec):
 
 
 def test_only_the_exact_explanation_is_the_same_inside_a_region(spec):
-    inside = regions.partner(spec, regions.PARTNERS[0])
+    inside = regions.comparison_point(spec, regions.COMPARISON_POINTS[0])
     assert inside.same and inside.number is None
-    found = {a.method: a for a in regions.agreements(spec, regions.PARTNERS[0])}
+    found = {a.method: a for a in regions.agreements(spec, regions.COMPARISON_POINTS[0])}
     assert found["openapi"].cosine == pytest.approx(1, abs=1e-9) and found["openapi"].relative < 1e-8
     assert found["gradient_x_input"].relative > 1e-4
 
 
 def test_another_image_lies_in_another_region_and_is_explained_otherwise(spec):
-    other = regions.partner(spec, regions.PARTNERS[1])
+    other = regions.comparison_point(spec, regions.COMPARISON_POINTS[1])
     assert other.number == regions.nearest(spec) != spec.image and not other.same
-    found = {a.method: a for a in regions.agreements(spec, regions.PARTNERS[1])}
+    found = {a.method: a for a in regions.agreements(spec, regions.COMPARISON_POINTS[1])}
     assert found["openapi"].cosine < 0.9999
 
 
 def test_map_of_the_accepted_radius_is_one_region_and_a_wide_one_is_not(spec):
-    near = regions.region_map(spec, regions.decision(spec).found.radius / 2, 11)
+    near = regions.region_map(spec, regions.decision(spec).features.radius / 2, 11)
     assert near.count == 1 and np.allclose(near.cosine, 1)
-    far = regions.region_map(spec, regions.partner(spec, regions.PARTNERS[1]).distance, 11)
+    far = regions.region_map(spec, regions.comparison_point(spec, regions.COMPARISON_POINTS[1]).distance, 11)
     assert far.count > 1 and far.cosine.min() < 0.99 and far.region.max() + 1 == far.count
     here = white_box.decision_weights(pipeline.context(spec).network.double, pipeline.context(spec).image[None],
                                       pipeline.context(spec).target)[1][0]
@@ -162,7 +162,7 @@ def test_along_a_line_exact_weights_change_only_at_borders(spec):
 
 
 @pytest.mark.parametrize("call", [
-    lambda spec: regions.partner(spec, "me"), lambda spec: regions.region_map(spec, 0.0),
+    lambda spec: regions.comparison_point(spec, "me"), lambda spec: regions.region_map(spec, 0.0),
     lambda spec: regions.line(spec, spec.image), lambda spec: regions.line(spec, 10**6)])
 def test_what_does_not_exist_is_told(spec, call):
     with pytest.raises(InputError):
@@ -182,8 +182,8 @@ def test_no_way_with_a_distance_is_better_than_openapi(spec):
 
 def test_large_images_ask_zoo_at_some_pixels_and_leave_regressions_out(spec, monkeypatch):
     whole = next(e.error for e in regions.errors(spec) if e.method == "ZOO" and e.h == 1e-8)
-    monkeypatch.setattr(exact, "LARGE", 10)
-    monkeypatch.setattr(exact, "SOME", 48)
+    monkeypatch.setattr(exact, "REGRESSION_PIXELS", 10)
+    monkeypatch.setattr(exact, "ZOO_PIXELS", 48)
     cache.clear_all()
     found = list(regions.errors(spec))
     assert {e.method for e in found} == {"OpenAPI", "ZOO, 48 pixels", "Naive solve"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import InputError, Spec, cache, lessons, models, pipeline, regions, store, studio
+from core import InputError, Spec, cache, models, pipeline, regions, store, studio
 from core.lessons.images import _map as lesson_map
 from core.models import catalogue
 from core.models.model import Model, freeze
@@ -33,15 +33,15 @@ def everything(spec):
     """All that is kept in memory about a network, as arrays."""
     d = regions.decision(spec)
     figure = studio.preset("maps", spec)
-    other = regions.partner(spec, regions.PARTNERS[1])
+    other = regions.comparison_point(spec, regions.COMPARISON_POINTS[1])
     return {
         "probabilities": pipeline.explain(spec).probabilities, "map": pipeline.explain(spec).values,
         "split": pipeline.split_predictions(spec), "context": pipeline.context(spec).gradient,
-        "decision": d.found.weights, "truth": d.truth, "border": np.array([other.border]),
-        "agreements": regions.agreements(spec, regions.PARTNERS[1], ("gradient_x_input",))[0].there,
+        "decision": d.features.weights, "truth": d.truth, "border": np.array([other.border]),
+        "agreements": regions.agreements(spec, regions.COMPARISON_POINTS[1], ("gradient_x_input",))[0].at_point,
         "plane": regions.region_map(spec, 1.0, 5).cosine, "line": regions.line(spec, 3, 5).cosine["exact"],
         "errors": np.array([e.error for e in regions.errors(spec)]),
-        "removals": regions.removals(spec)["saliency"].probability,
+        "removals": regions.deletion_curves(spec)["saliency"].probability,
         "figure": np.concatenate([a.ravel() for a in studio.content(figure).arrays.values()]),
         "digest": np.frombuffer(json.dumps(studio.fingerprints(figure)["models"]).encode(), np.uint8),
         "lesson": lesson_map(spec).values}

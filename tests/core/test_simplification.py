@@ -23,9 +23,9 @@ def test_features_put_back_are_the_features_and_the_image_stays_where_nothing_mo
     context = make_context()
     h = each(context)[which]
     z = np.random.default_rng(2).standard_normal((7, h.size))
-    np.testing.assert_allclose(h.forward(h.restore(z)), z, atol=1e-5)
-    here = h.forward(context.image.reshape(1, -1))
-    np.testing.assert_allclose(h.restore(here)[0], context.image.ravel(), atol=1e-6)
+    np.testing.assert_allclose(h.project(h.lift(z)), z, atol=1e-5)
+    here = h.project(context.image.reshape(1, -1))
+    np.testing.assert_allclose(h.lift(here)[0], context.image.ravel(), atol=1e-6)
 
 
 @pytest.mark.parametrize("which", range(3), ids=["pixels", "superpixels", "low rank"])
@@ -33,8 +33,8 @@ def test_pull_is_the_transpose_of_restore(make_context, which):
     h = each(make_context())[which]
     rng = np.random.default_rng(3)
     z, g = rng.standard_normal(h.size), rng.standard_normal(64)
-    moved = h.restore(z[None])[0] - h.restore(np.zeros((1, h.size)))[0]
-    assert moved @ g == pytest.approx(z @ h.pull(g), rel=1e-5)
+    moved = h.lift(z[None])[0] - h.lift(np.zeros((1, h.size)))[0]
+    assert moved @ g == pytest.approx(z @ h.pullback(g), rel=1e-5)
 
 
 @pytest.mark.parametrize("which", range(3), ids=["pixels", "superpixels", "low rank"])
@@ -42,9 +42,9 @@ def test_all_features_on_is_the_image_and_none_is_its_reference(make_context, wh
     context = make_context()
     h = each(context)[which]
     reference = context.baseline("mean").ravel()
-    on, off = h.switch(np.stack([np.ones(h.size), np.zeros(h.size)]).astype(np.float32), reference)
+    on, off = h.mask(np.stack([np.ones(h.size), np.zeros(h.size)]).astype(np.float32), reference)
     np.testing.assert_allclose(on, context.image.ravel(), atol=1e-5)
-    np.testing.assert_allclose(h.forward(off[None]), h.forward(reference[None]), atol=1e-5)
+    np.testing.assert_allclose(h.project(off[None]), h.project(reference[None]), atol=1e-5)
 
 
 @pytest.mark.parametrize("shape, segments", [((8, 8), 4), ((8, 8), 16), ((64, 64), 64), ((64, 64), 50), ((8, 8), 64)])
@@ -75,7 +75,7 @@ def test_slic_labels_are_dense_and_cover_every_pixel(size, compactness):
 
 
 def test_one_slic_segment_is_no_explanation_and_a_grid_is_said_to_be_one(make_context):
-    with pytest.raises(NotApplicable, match="one segment"):
+    with pytest.raises(NotApplicable, match="single segment"):
         simplification(make_context("LLR", size=64), "slic", 50, 1e-3, 2)
     context = make_context()
     h = simplification(context, "slic", 16, 10.0, 2)
@@ -102,7 +102,7 @@ def test_kernelshap_on_few_superpixels_gives_the_shapley_values(make_context, re
 
     def value(coalition):
         z = np.isin(np.arange(h.size), list(coalition)).astype(np.float32)
-        return context.outputs(h.switch(z[None], base))[0]
+        return context.outputs(h.mask(z[None], base))[0]
 
     expected = np.zeros(h.size)
     for i in range(h.size):
@@ -129,11 +129,11 @@ def test_a_gradient_on_superpixels_is_the_change_when_a_whole_segment_moves(make
     layer = nn.Linear(64, 2)
     context = make_context(nn.Sequential(nn.Flatten(), layer))
     h = Superpixels(context.image.ravel(), grid((8, 8), 4).ravel())
-    weights = h.pull(context.gradients(context.image[None]).ravel())
-    z = h.forward(context.image.reshape(1, -1))
+    weights = h.pullback(context.gradients(context.image[None]).ravel())
+    z = h.project(context.image.reshape(1, -1))
     for j in range(h.size):
         moved = z.copy()
         moved[0, j] += 1
-        change = context.outputs(h.restore(moved))[0] - context.outputs(h.restore(z))[0]
+        change = context.outputs(h.lift(moved))[0] - context.outputs(h.lift(z))[0]
         assert change == pytest.approx(weights[j], rel=1e-3, abs=1e-4)
     assert not torch.is_grad_enabled() or layer.weight.grad is None

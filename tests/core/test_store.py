@@ -129,21 +129,21 @@ def test_a_failing_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_a_full_disk_loses_the_entry_says_so_and_leaves_nothing(tmp_path, monkeypatch, what):
     monkeypatch.setattr(Path, what, full)
     store.save(tmp_path / "x.bin", ARRAYS, FACTS)
-    assert "No space left" in store.trouble()
+    assert "No space left" in store.write_error()
     assert os.listdir(tmp_path) == []
     monkeypatch.undo()
     store.save(tmp_path / "x.bin", ARRAYS, FACTS)
-    assert store.trouble() is None
+    assert store.write_error() is None
 
 
 def test_a_full_disk_loses_a_folder_says_so_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(np, "save", full)
     store.save_folder(tmp_path / "x", ARRAYS)
-    assert "No space left" in store.trouble()
+    assert "No space left" in store.write_error()
     assert os.listdir(tmp_path) == []
     monkeypatch.undo()
     store.save_folder(tmp_path / "x", ARRAYS)
-    assert store.trouble() is None and same(store.load_folder(tmp_path / "x"))
+    assert store.write_error() is None and same(store.load_folder(tmp_path / "x"))
 
 
 def test_a_file_is_not_silently_lost_where_a_folder_is(tmp_path):
@@ -162,7 +162,7 @@ def test_many_writers_of_one_folder_leave_a_sound_one(tmp_path):
 
 
 def test_the_folders_used_longest_ago_make_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "LIMIT", 3000)
+    monkeypatch.setattr(store, "MAX_DATA_BYTES", 3000)
     for age, name in [(100, "a"), (300, "b"), (200, "c")]:
         store.save_folder(tmp_path / name, {"x": np.zeros(100)})  # 928 bytes and its checksum
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
@@ -201,14 +201,14 @@ def test_saving_leaves_the_users_own_random_numbers_alone(tmp_path):
 
 def test_the_oldest_results_are_forgotten_and_what_is_no_result_is_left(tmp_path, monkeypatch):
     """Another process's unfinished file is a folder, and was once taken for the oldest result."""
-    monkeypatch.setattr(store, "FILES", 8)
-    monkeypatch.setattr(store, "COUNTED", 1)
+    monkeypatch.setattr(store, "MAX_RESULTS", 8)
+    monkeypatch.setattr(store, "SAVES_BETWEEN_COUNTS", 1)
     (tmp_path / ".new-unfinished").mkdir()
     os.utime(tmp_path / ".new-unfinished", (1, 1))
     for number in range(10):
         store.save(tmp_path / f"{number}.bin", ARRAYS, FACTS)
         os.utime(tmp_path / f"{number}.bin", (1000 + number, 1000 + number))
-    assert store.trouble() is None
+    assert store.write_error() is None
     assert sorted(os.listdir(tmp_path)) == [".new-unfinished", *(f"{number}.bin" for number in range(2, 10))]
 
 
@@ -222,15 +222,15 @@ def test_the_trouble_can_be_asked_for_while_it_passes(tmp_path):
 
     def come_and_go():
         while time.monotonic() < end:
-            with store.keeping("A result"):
+            with store.ignoring_write_errors("A result"):
                 raise OSError(errno.ENOSPC, "full")
-            with store.keeping("A result"):
+            with store.ignoring_write_errors("A result"):
                 pass
 
     def ask():
         try:
             while time.monotonic() < end:
-                store.trouble()
+                store.write_error()
         except IndexError as fault:
             faults.append(fault)
 

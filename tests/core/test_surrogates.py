@@ -8,7 +8,7 @@ from sklearn.linear_model import Lasso, Ridge
 from torch import nn
 
 from core import METHODS, NotApplicable
-from core.methods.context import Context, Training
+from core.methods.context import Context, TrainingImages
 from core.methods.simplification import simplification
 from core.methods.surrogate import coalitions, fitted, weighted_lasso, weighted_ridge
 from core.models.model import Model
@@ -74,7 +74,7 @@ def test_with_a_weak_ridge_kernelshap_per_unit_of_few_features_is_shapley_values
     values = run("kernelshap", context, **few)
     units = per_unit(context, "kernelshap", **few, ridge=1e-6).weights
     h = simplification(context, "grid", 9, 0.1, 30)
-    np.testing.assert_allclose(h.paint(units * h.forward(context.image.reshape(1, -1))[0]).reshape(8, 8), values,
+    np.testing.assert_allclose(h.to_map(units * h.project(context.image.reshape(1, -1))[0]).reshape(8, 8), values,
                                rtol=1e-3, atol=1e-5)
 
 
@@ -158,7 +158,7 @@ def test_kernelshap_finds_the_shapley_values_of_a_product():
             product = x.flatten(1)[:, 0] * x.flatten(1)[:, 1]
             return torch.stack([torch.zeros_like(product), product], 1)
 
-    training = Training(np.zeros((2, 2, 2), np.float32), np.zeros(2))
+    training = TrainingImages(np.zeros((2, 2, 2), np.float32), np.zeros(2))
     context = Context(Model("test", Product(), 1.0), np.array([[3.0, 4.0], [5.0, 6.0]]), 1, "margin", training)
     np.testing.assert_allclose(run("kernelshap", context, samples=10), [[6, 6], [0, 0]], atol=1e-5)
 

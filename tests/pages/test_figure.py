@@ -68,7 +68,7 @@ def test_the_studio_opens_with_the_comparison_as_a_figure(open_studio):
     shown = studio.restore(settings_in(picture(app)))[0]
     assert shown.rows == (PLAIN.replace(method="patternlocal"),)
     assert [name for name, _ in shown.columns] == ["image", "truth", *pipeline.DEFAULT_METHODS]
-    assert any("XAI-TRIS XOR CORR at 8 × 8" in c.value for c in app.code)
+    assert any("XAI-TRIS XOR CORR, SNR 0.15, 8 × 8" in c.value for c in app.code)
     assert len(app.main.get("download_button")) == 6
 
 
@@ -214,9 +214,9 @@ def test_eight_readers_exporting_at_once_get_their_own_files():
 
 def random_state(rng: random.Random) -> dict[str, str]:
     """A valid address with many choices, none at its default."""
-    records = [r for r in pipeline.models.records() if r["file"] and r["size"] == 8]
+    records = [r for r in model_library.model_records() if r.available and r.spec.size == 8]
     record = rng.choice(records)
-    state = {n: str(record[n]) for n in ("scenario", "background", "snr", "size", "model")}
+    state = {n: str(getattr(record.spec, n)) for n in ("scenario", "background", "snr", "size", "model")}
     if rng.random() < 0.2:
         state = {"dataset": "mnist", "model": rng.choice(["PLNN", "LMT"])}
     wanted = {
@@ -235,7 +235,7 @@ def random_state(rng: random.Random) -> dict[str, str]:
         "pin": "method=gradient&image=4&size=8&snr=0.15",
         "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": fields.VIEWS[2]}
     state |= {name: wanted[name] for name in rng.sample(sorted(wanted), 12)}
-    plain = {name: default for name, (default, _) in fields.READERS.items()}
+    plain = {name: default for name, (default, _) in fields.readers(state.get("dataset", "xai-tris")).items()}
     return {n: v for n, v in state.items() if n not in plain or v != str(plain[n])}
 
 
@@ -346,7 +346,7 @@ def test_through_snr_shows_every_trained_snr(app):
     app.link(methods="gradient,patternlocal", closer="through SNR", image=2)
     assert not app.exception
     table = app.dataframe[-1].value
-    ready = sorted({r["snr"] for r in model_library.known_models(PLAIN) if r["model"] == "MLP" and r["file"]})
+    ready = sorted({r.spec.snr for r in model_library.known_models(PLAIN) if r.spec.model == "MLP" and r.available})
     assert list(dict.fromkeys(table["SNR"])) == [f"{v:g}" for v in ready]
     for _, row in table.iterrows():
         name = next(n for n, m in METHODS.items() if m.label == row["Method"])
@@ -365,7 +365,7 @@ def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, c
 
     app.link(methods="lime", image=3, **{"lime.samples": 50})
     link, command, code = (c.value for c in app.open("share").main.code[:3])
-    assert link.endswith("?" + urlencode({"size": 8, "snr": 0.15, "image": 3, "methods": "lime", "lime.samples": 50}))
+    assert link.endswith("?" + urlencode({"snr": 0.15, "size": 8, "image": 3, "methods": "lime", "lime.samples": 50}))
     expected = score(explain(PLAIN.replace(method="lime", image=3, options={"samples": 50})))
     assert main([*command.removeprefix("python -m core ").split(), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["images"] == [{"image": 3, **expected.values}]

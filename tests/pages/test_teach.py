@@ -44,7 +44,7 @@ def words(app):
 
 @pytest.mark.parametrize("present", [False, True])
 @pytest.mark.parametrize("reveal", [False, True])
-@pytest.mark.parametrize("step", lessons.STEPS)
+@pytest.mark.parametrize("step", lessons.LESSON_STEPS)
 def test_every_step_asks_first_and_then_shows_its_charts(lesson, step, reveal, present):
     app = lesson(step=step, reveal=reveal, present=present)
     assert not app.exception and not app.error and not app.warning

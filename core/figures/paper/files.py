@@ -14,7 +14,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from core.figures.paper import text as words
+from core.figures.paper import text as typography
 from core.types import one_of
 
 MIME = {"pdf": "application/pdf", "svg": "image/svg+xml", "png": "image/png"}
@@ -28,10 +28,10 @@ _saving = threading.Lock()  # matplotlib's settings are shared by all threads
 def save(figure: Figure, ending: str, about: Mapping[str, Any] | None = None) -> bytes:
     """The figure as ``pdf``, ``svg`` or ``png``; ``about`` (JSON content) goes into its metadata."""
     one_of("a figure's file", ending, MIME)
-    told = json.dumps(about or {}, sort_keys=True)
-    metadata = {"pdf": {"Creator": "Attribution Lab", "CreationDate": None, "Keywords": told},
-                "svg": {"Creator": "Attribution Lab", "Date": None, "Description": told},
-                "png": {"Description": told}}[ending]
+    keywords = json.dumps(about or {}, sort_keys=True)
+    metadata = {"pdf": {"Creator": "Attribution Lab", "CreationDate": None, "Keywords": keywords},
+                "svg": {"Creator": "Attribution Lab", "Date": None, "Description": keywords},
+                "png": {"Description": keywords}}[ending]
     file = io.BytesIO()
     with _saving, matplotlib.rc_context(SETTINGS):
         figure.savefig(file, format=ending, dpi=figure.dpi, metadata=metadata)
@@ -42,7 +42,7 @@ def _with_font(svg: bytes, figure: Figure) -> bytes:
     """The SVG with the letters it uses as a font of its own, so that it looks the same where the font is missing."""
     # All of ASCII, so that figures share a font that need not be made again.
     letters = "".join(sorted({*string.printable, *(c for t in figure.findobj(Text) for c in t.get_text())}))
-    font = base64.b64encode(words.subset(letters)).decode()
-    style = (f"<style>@font-face {{font-family: '{words.FAMILY}'; "
+    font = base64.b64encode(typography.subset(letters)).decode()
+    style = (f"<style>@font-face {{font-family: '{typography.FAMILY}'; "
              f"src: url(data:font/ttf;base64,{font}) format('truetype');}}</style>")
     return svg.replace(b"<defs>", f"<defs>{style}".encode(), 1)

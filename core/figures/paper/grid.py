@@ -12,16 +12,16 @@ from matplotlib.lines import Line2D
 
 from core.figures.paper import text
 from core.figures.paper.layout import Layout
-from core.figures.paper.panels import EDGE, Bar, Look, Map, Panel, picture
+from core.figures.paper.panels import EDGE_COLOUR, Bar, Look, Map, Panel, picture
 from core.figures.style import SCALES, coloured
 from core.types import InputError
 
 MOST = 400  # panels of one figure
-PLAIN = Layout()
+DEFAULT_LAYOUT = Layout()
 INK, QUIET = "#222222", "#555555"
 
 
-def grid(panels: Sequence[Sequence[Panel | None]], layout: Layout = PLAIN, *, columns: Sequence[str] = (),
+def grid(panels: Sequence[Sequence[Panel | None]], layout: Layout = DEFAULT_LAYOUT, *, columns: Sequence[str] = (),
          rows: Sequence[str] = (), groups: Sequence[tuple[str, int]] = (), notes: Sequence[str] = (),
          title: str = "") -> Figure:
     """Rows of panels under their ``columns`` titles and beside their ``rows`` titles.
@@ -196,7 +196,7 @@ class _Sheet:
         axis = self.figure.add_axes((x / inches, 1 - (y + high) / height, wide / inches, high / height))
         axis.set(xticks=[], yticks=[], facecolor="white")
         for spine in axis.spines.values():
-            spine.set(linewidth=0.3, color=EDGE)
+            spine.set(linewidth=0.3, color=EDGE_COLOUR)
         return axis
 
     def _panel(self, panel: Panel, left: float, top: float) -> None:
@@ -232,7 +232,7 @@ class _Sheet:
             self._words((left + right) / 2, top, [text.checked(name)], "center")
             y = 1 - (top + 1.25 * self.line) / self.height
             self.figure.add_artist(Line2D((left / self.layout.page.inches, right / self.layout.page.inches), (y, y),
-                                          color=EDGE, linewidth=0.5))
+                                          color=EDGE_COLOUR, linewidth=0.5))
             first += count
 
     def _draw_foot(self, top: float) -> None:

@@ -23,7 +23,7 @@ class Width:
 
 WIDTHS = {"column": Width("One column, 3.25 in", 3.25, 9.0, 7), "page": Width("Two columns, 6.75 in", 6.75, 9.0, 7),
           "slide": Width("Slide, 13.33 in", 13.33, 7.5, 16)}
-SMALLEST, LARGEST = 4.0, 32.0  # points
+SMALLEST_TYPE, LARGEST_TYPE = 4.0, 32.0  # points
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ class Layout:
         object.__setattr__(self, "outline", bool(self.outline))
         object.__setattr__(self, "dpi", whole_number("dpi", self.dpi, 50, 1200))
         object.__setattr__(self, "points", number("points", self.points))
-        if self.points and not SMALLEST <= self.points <= LARGEST:
-            raise InputError(f"points must be 0 or lie between {SMALLEST:g} and {LARGEST:g}, not {self.points:g}.")
+        if self.points and not SMALLEST_TYPE <= self.points <= LARGEST_TYPE:
+            raise InputError(f"points must be 0 or lie between {SMALLEST_TYPE:g} and {LARGEST_TYPE:g}, "
+                             f"not {self.points:g}.")
 
     @property
     def page(self) -> Width:

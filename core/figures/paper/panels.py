@@ -18,8 +18,8 @@ from core.figures.style import LIGHT, coloured, outline
 from core.types import InputError, one_of
 
 KINDS = ("signed", "magnitude", "image", "truth")
-FINE = 512  # pixels of a map's picture in a file: viewers that smooth pictures blur a small part of a cell only
-EDGE = "#999999"
+PICTURE_PIXELS = 512  # edge of a map's picture in a file: a viewer that smooths it blurs only a little of each cell
+EDGE_COLOUR = "#999999"
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def picture(axis: Any, colours: np.ndarray, extent: tuple[float, float, float, f
 
     Rectangles would be crisp too, but viewers show hairlines between them and take seconds for 64 x 64 cells.
     """
-    times = max(1, FINE // max(colours.shape[:2]))
+    times = max(1, PICTURE_PIXELS // max(colours.shape[:2]))
     fine = colours.repeat(times, 0).repeat(times, 1)
     axis.imshow(fine, extent=extent, interpolation="none", interpolation_stage="rgba", aspect="equal")
 

@@ -12,7 +12,7 @@ from core.cache import cached
 from core.types import InputError
 
 FAMILY = "DejaVu Sans"  # comes with matplotlib, so that a figure looks the same everywhere
-LONGEST = 300  # characters
+LONGEST_TEXT = 300  # characters
 SPACING = 1.25  # lines of text, in type sizes
 
 
@@ -27,31 +27,32 @@ def width(text: str, points: float) -> float:
     return text_to_path.get_text_width_height_descent(text, font(points), False)[0] / 72 if text else 0.0
 
 
-def wrap(text: str, room: float, points: float) -> list[str]:
-    """Lines no wider than ``room`` inches; a word that is wider is broken."""
+def wrap(text: str, available_width: float, points: float) -> list[str]:
+    """Lines no wider than ``available_width`` inches; a word that is wider is broken."""
     lines: list[str] = []
     for word in text.split():
-        if lines and width(f"{lines[-1]} {word}", points) <= room:
+        if lines and width(f"{lines[-1]} {word}", points) <= available_width:
             lines[-1] += f" {word}"
             continue
-        while width(word, points) > room and len(word) > 1:
-            cut = next((i for i in range(len(word) - 1, 1, -1) if width(word[:i], points) <= room), 1)
+        while width(word, points) > available_width and len(word) > 1:
+            cut = next((i for i in range(len(word) - 1, 1, -1) if width(word[:i], points) <= available_width), 1)
             lines.append(word[:cut])
             word = word[cut:]
         lines.append(word)
     return lines
 
 
-def fits(text: str, room: float, points: float, most: int) -> bool:
+def fits(text: str, available_width: float, points: float, most: int) -> bool:
     """Whether text goes into ``most`` lines without breaking a word."""
-    return len(wrap(text, room, points)) <= most and all(width(w, points) <= room for w in text.split())
+    unbroken = all(width(word, points) <= available_width for word in text.split())
+    return unbroken and len(wrap(text, available_width, points)) <= most
 
 
 def checked(text: str) -> str:
     """``text`` in one line if the font has all its characters; InputError names one that it has not."""
     text = " ".join(str(text).split())
-    if len(text) > LONGEST:
-        raise InputError(f"A text on a figure has at most {LONGEST} characters, not {len(text)}.")
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"A text on a figure has at most {LONGEST_TEXT} characters, not {len(text)}.")
     if missing := sorted({c for c in text if ord(c) not in _characters()}):
         raise InputError(f"The figure's font, {FAMILY}, has no character {missing[0]!r}. Write it another way.")
     return text
@@ -66,11 +67,11 @@ def subset(letters: str) -> bytes:
     options = tools.Options(hinting=False, layout_features=[], notdef_outline=True, recalc_timestamp=False)
     options.drop_tables += ["FFTM"]  # the font editor's own
     file = io.BytesIO()
-    with tools.load_font(font_manager.findfont(font(7)), options) as found:
+    with tools.load_font(font_manager.findfont(font(7)), options) as face:
         worker = tools.Subsetter(options)
         worker.populate(text=letters)
-        worker.subset(found)
-        tools.save_font(found, file, options)
+        worker.subset(face)
+        tools.save_font(face, file, options)
     return file.getvalue()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from core import pipeline
+from core import model_library, pipeline
 from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS
 from core.types import Attribution, InputError, NotApplicable, Spec
@@ -53,7 +53,7 @@ def _beside(a: Attribution, b: Attribution, view: View) -> None:
             with st.container(width=WIDTH, gap="xsmall", key=f"pinned.{name}"):
                 title(f"{name} · {label}")
                 _map(found, view, f"pinned.map.{name}")
-                say(f"{pipeline.models.name_of(found.spec)}, {found.spec.model}, image {found.spec.image}")
+                say(f"{model_library.data_name(found.spec)}, {found.spec.model}, image {found.spec.image}")
         with st.container(width=WIDTH, gap="xsmall", key="pinned.difference"):
             title("B − A")
             if a.values.shape == b.values.shape:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import pipeline
+from core import keys, pipeline
 from core.registry import METHODS, METRICS
 from core.types import NotApplicable, Spec
 from pages.components.compare import details, downloads
@@ -38,7 +38,7 @@ def results(base: Spec, methods: Sequence[str]) -> list[Result]:
                 found.append(Result(method, reason=str(reason)))
             else:
                 found.append(Result(method, attribution, score=known(attribution)))
-    score_jobs.drop_waiting({pipeline.score_key(r.attribution, name) for r in found if r.attribution for name in SLOW})
+    score_jobs.drop_waiting({keys.score_key(r.attribution, name) for r in found if r.attribution for name in SLOW})
     return _sorted(found)
 
 

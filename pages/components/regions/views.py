@@ -63,28 +63,28 @@ def _decision(spec: Spec, view: View) -> None:
             say(f"Class {name} is explained, probability {percent(d.probability)}")
         with st.container(width=WIDTH, gap="xsmall"):
             title("OpenAPI, from probabilities")
-            if d.found.exact:
+            if d.features.exact:
                 signed(d.values, view, "region.found", "OpenAPI's decision features.")
             else:
-                st.info(f"No exact answer: {d.found.reason}.")
-            say(f"{d.found.queries:,} queries in {d.found.rounds} rounds, {d.seconds:.2f} s"
-                + (f"<br>Radius {d.found.radius:.2g}, error at most {d.found.error:.0e}" if d.found.exact else ""))
+                st.info(f"No exact answer: {d.features.reason}.")
+            say(f"{d.features.queries:,} queries in {d.features.rounds} rounds, {d.seconds:.2f} s"
+                + (f"<br>Radius {d.features.radius:.2g}, error at most {d.features.error:.0e}" if d.features.exact else ""))
         with st.container(width=WIDTH, gap="xsmall"):
             title("The model's own weights")
             signed(d.truth, view, "region.truth", "The exact weights, read from inside the model.")
             say("Known only with access to the model")
-        if d.found.exact:
+        if d.features.exact:
             with st.container(width=WIDTH, gap="xsmall"):
                 title("On the image")
                 _overlay(d, view)
                 say("The strongest tenth of the pixels by |weight|: red for the class, blue against")
-    if d.found.exact:
+    if d.features.exact:
         st.html(f"<div class='al-scores'><b>L1 distance to the model's own weights: {d.error:.1e}</b> of their "
-                f"size. OpenAPI's test points bound it by {d.found.error:.1e} without knowing them; up to 1e-6 the "
+                f"size. OpenAPI's test points bound it by {d.features.error:.1e} without knowing them; up to 1e-6 the "
                 "answer is called exact.</div>")
     with st.expander("Rounds"):
         st.dataframe([{"Radius": r.radius, "Largest residual": r.residual, "Accepted": "yes" if r.accepted else "no"}
-                      for r in d.found.trace], hide_index=True,
+                      for r in d.features.trace], hide_index=True,
                      column_config={"Radius": st.column_config.NumberColumn(format="%.3g"),
                                     "Largest residual": st.column_config.NumberColumn(format="%.2e")})
 
@@ -99,10 +99,10 @@ def _overlay(d: regions.Decision, view: View) -> None:
 def _consistency(spec: Spec, view: View) -> None:
     say("Inside one region the model is one linear function, so an exact explanation is the "
         "same everywhere in it. Methods that look beyond the region differ even there.")
-    st.segmented_control("Compared with", regions.PARTNERS, key="partner", required=True,
+    st.segmented_control("Compared with", regions.COMPARISON_POINTS, key="partner", required=True,
                          format_func=_sentence)
     kind = st.session_state.partner
-    other = regions.partner(spec, kind)
+    other = regions.comparison_point(spec, kind)
     where = "the same region" if other.same else "another region"
     what = f"Test image {other.number}" if other.number is not None else "A point half way to the first border"
     border = "No border lies on the way" if other.border >= 1 else \
@@ -114,11 +114,11 @@ def _consistency(spec: Spec, view: View) -> None:
         for a in found:
             with st.container(width=WIDTH, gap="xsmall", key=f"agreement.{a.method}"):
                 title(METHODS[a.method].label)
-                if a.here is None:
+                if a.at_image is None:
                     st.caption(f"Does not apply: {a.reason}")
                     continue
                 flips = _flips(a)
-                signed(a.there, view, f"there.{a.method}", f"{METHODS[a.method].label} at the other input, hatched "
+                signed(a.at_point, view, f"there.{a.method}", f"{METHODS[a.method].label} at the other input, hatched "
                        "where its sign differs from that at the image.", hatched=flips)
                 say(f"<span class='al-scores'>Cosine {a.cosine:.6f}<br>L1 difference {a.relative:.1e}</span><br>"
                     f"{_pixels(int(flips.sum()))} of another sign")
@@ -126,8 +126,8 @@ def _consistency(spec: Spec, view: View) -> None:
 
 def _flips(a: regions.Agreement) -> np.ndarray:
     """Pixels that speak clearly at both inputs and say the opposite."""
-    clear = [np.abs(m) > FLIP * np.abs(m).max() for m in (a.here, a.there)]
-    return clear[0] & clear[1] & (np.sign(a.here) != np.sign(a.there))
+    clear = [np.abs(m) > FLIP * np.abs(m).max() for m in (a.at_image, a.at_point)]
+    return clear[0] & clear[1] & (np.sign(a.at_image) != np.sign(a.at_point))
 
 
 def _pixels(count: int) -> str:
@@ -140,13 +140,13 @@ def _map(spec: Spec, view: View) -> None:
     st.slider("Zoom out", 0, 10, key="zoom", width=420,
               help="0: the radius OpenAPI accepted. 10: as far as the nearest test image.")
     d = _decide(spec)
-    half, near = (regions.half_width(spec, d.found, zoom) for zoom in (st.session_state.zoom / 10, 0.0))
+    half, near = (regions.half_width(spec, d.features, zoom) for zoom in (st.session_state.zoom / 10, 0.0))
     with counted() as progress:
         points = 31 if spec.model == "CNN" and spec.size == 64 else 41
         found = regions.region_map(spec, half, points, progress=progress)
-    tried = [(r.radius, False) for r in d.found.trace[:-1]] + [(d.found.radius, True)] * d.found.exact
-    shadows, same = regions.tested(spec, d.found, found.axes)
-    few = found.count < regions.FEW
+    tried = [(r.radius, False) for r in d.features.trace[:-1]] + [(d.features.radius, True)] * d.features.exact
+    shadows, same = regions.tested(spec, d.features, found.axes)
+    few = found.count < regions.REGIONS_WITH_BORDERS
     figure = screen.region_map(found.at, found.cosine, found.margin, found.region if few else None, tried, view.theme,
                                (shadows, same))
     st.plotly_chart(figure, key="region.map", theme=None, height=430, width=520, config={"displayModeBar": False},
@@ -166,7 +166,7 @@ def _line(spec: Spec, view: View) -> None:
     number = regions.nearest(spec)
     with counted() as progress:
         found = regions.line(spec, number, progress=progress)
-    names = {"exact": "Exact weights"} | {m: METHODS[m].label for m in regions.ALONG}
+    names = {"exact": "Exact weights"} | {m: METHODS[m].label for m in regions.METHODS_ALONG}
     few = len(found.borders) <= BORDERS and len(found.borders) < len(found.t) - 1
     st.plotly_chart(screen.curves(found.t, {names[n]: y for n, y in found.cosine.items()},
                                   f"way from image {spec.image} to its nearest, image {number}",
@@ -211,7 +211,7 @@ def _removals(spec: Spec, view: View) -> None:
     say("Pixels are taken away one by one, those a method finds most important first: one that speaks for the class "
         "becomes 0, one that speaks against it 1. The sooner the probability falls, the better the order was.")
     with counted() as progress:
-        found = regions.removals(spec.replace(method="gradient"), progress=progress)
+        found = regions.deletion_curves(spec.replace(method="gradient"), progress=progress)
     drawn = {METHODS[m].label: one for m, one in found.items() if not isinstance(one, str)}
     longest = np.arange(max(len(one.probability) for one in drawn.values()) if drawn else 0)
     changed = {name: int(one.changed.argmax()) if one.changed.any() else None for name, one in drawn.items()}

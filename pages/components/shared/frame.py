@@ -57,6 +57,9 @@ def opening() -> Iterator[None]:
     notice = st.empty()
     notice.caption("Starting: loading PyTorch …")
     yield
+    from core.quiet import ignore_expected_warnings  # late: with the page's own imports
+
+    ignore_expected_warnings()
     notice.empty()
 
 

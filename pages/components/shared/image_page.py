@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import pipeline
+from core import model_library, pipeline
 from core.types import InputError, NotApplicable, Spec
 from pages.components.shared import choices, controls, saved_views, training_job
 
@@ -24,7 +24,7 @@ def run(bar: Callable[[], None], show: Callable[[Spec], None]) -> None:
     saved = st.sidebar.container()
     spec = choices.spec()
     with told(st.container()), pipeline.same_networks():
-        ready = pipeline.has_model(spec)
+        ready = model_library.has_model(spec)
         image = controls.image_bar(spec) if ready else None
         bar()
         settle(top, saved)

@@ -43,7 +43,7 @@ def draw(results: Sequence[Result], view: View) -> None:
         st.info("No map to show: choose at least one method that applies to this model.")
         return
     data = DATASETS[first.spec.dataset]
-    if not (truth := data.truth):
+    if not (truth := data.has_ground_truth):
         say(f"Nobody knows which pixels matter in {data.label}, so maps have no scores here. How exactly one "
             "explains the model can be known: see Regions.")
     st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn),

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import streamlit as st
 
-from core import pipeline
+from core import keys, pipeline
 from core.types import Attribution, Score
 
 WORKERS = os.cpu_count() or 1  # scores begin once the browser has drawn the maps, so nobody else needs a core
@@ -24,7 +24,7 @@ def _pool() -> ThreadPoolExecutor:
 def start_score(attribution: Attribution, metric: str) -> Future[Score]:
     """The future score of a map; asking again for the same map and metric gives the same future."""
     futures = st.session_state.setdefault("score_futures", {})
-    key = pipeline.score_key(attribution, metric)
+    key = keys.score_key(attribution, metric)
     if key not in futures:
         while len(futures) >= KEPT:
             futures.pop(next(iter(futures)))
@@ -34,14 +34,14 @@ def start_score(attribution: Attribution, metric: str) -> Future[Score]:
 
 def known_score(attribution: Attribution, metric: str) -> Score | None:
     """The score of a map if it need not be waited for."""
-    future = st.session_state.get("score_futures", {}).get(pipeline.score_key(attribution, metric))
+    future = st.session_state.get("score_futures", {}).get(keys.score_key(attribution, metric))
     if future and future.done():
         return future.result()
     return pipeline.score(attribution, [metric]) if pipeline.ready(attribution, metric) else None
 
 
 def drop_waiting(needed: Container[str]) -> None:
-    """Takes back scores, but the needed (by ``pipeline.score_key``), that have not been started."""
+    """Takes back scores, but the needed (by ``keys.score_key``), that have not been started."""
     futures = st.session_state.get("score_futures", {})
     for key in [k for k, f in futures.items() if k not in needed and not f.done() and f.cancel()]:
         del futures[key]

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import threading
-from dataclasses import fields
 
 import streamlit as st
 
-from core import pipeline
+from core import model_library
+from core.registry import DATASETS, canonical
 from core.types import Spec
+from pages.components.shared import controls
 from pages.components.shared.frame import ROOT
 
 
-class Training:
-    """``python -m core train`` for one Spec, in a process of its own, with its last ``word`` of progress: (done, total, text)."""
+class TrainingJob:
+    """``python -m core train`` for one Spec, in a process of its own, with its last ``word`` of progress.
+
+    The word is (done, total, text), as core.commands.common.progress writes it to stderr.
+    """
 
     def __init__(self, spec: Spec):
-        flags = [f"--{f.name.replace('_', '-')}={getattr(spec, f.name)}" for f in fields(Spec)
-                 if f.name in pipeline.models.catalogue.ADDRESS]
-        self.spec, self.word = spec, (0, 1, "starting")
-        self.process = subprocess.Popen([sys.executable, "-m", "core", "train", *flags], cwd=ROOT,
+        command = shlex.split(model_library.train_command(spec))[1:]
+        self.key, self.word = canonical(spec).model_key(), (0, 1, "starting")
+        self.process = subprocess.Popen([sys.executable, *command], cwd=ROOT,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -50,9 +54,8 @@ class Training:
 
 def train_panel(spec: Spec) -> None:
     """Offers to train the model a Spec means; shows progress and Cancel while that runs."""
-    address = pipeline.models.catalogue.address(spec)
-    job: Training | None = st.session_state.get("training")
-    if job and pipeline.models.catalogue.address(job.spec) == address:
+    job: TrainingJob | None = st.session_state.get("training")
+    if job and job.key == canonical(spec).model_key():
         if job.running:
             _watch()
             return
@@ -61,32 +64,30 @@ def train_panel(spec: Spec) -> None:
             st.error(f"The training stopped: {job.word[2]}")
         else:
             st.rerun()
-    record = pipeline.models.find(spec)
-    ready = sorted({r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]})
-    where = f"{spec.scenario} {spec.background} at {spec.size} × {spec.size}" if spec.snr else spec.dataset
+    record, ready = model_library.model_record(spec), controls.ready_snrs(spec)
+    where = DATASETS[spec.dataset].describe(spec)
     if record:
-        st.info(f"No {spec.model} for {where} and SNR {spec.snr:g}: training reached {record['accuracy']:.1%} on "
-                "test images. Below 90 % a model has not understood the task, so scores of its explanations mean "
-                "little.")
+        st.info(f"No {spec.model} for {where}: training reached {record.accuracy:.1%} on test images. Below 90 % a "
+                "model has not learnt the task, so scores of its explanations mean little.")
     else:
-        st.info(f"No {spec.model} has been trained for {where} at SNR {spec.snr:g}."
-                + (f" Ready: {', '.join(f'{s:g}' for s in ready)}." if ready else ""))
+        st.info(f"No {spec.model} has been trained for {where}."
+                + (f" Trained at SNR {', '.join(f'{s:g}' for s in ready)}." if ready else ""))
     busy = job is not None and job.running
-    if st.button(f"Train it, {'a minute or more' if spec.size == 64 else 'up to a minute or so'}", type="primary",
+    if st.button(f"Train this model ({'a minute or more' if spec.size == 64 else 'about a minute'})", type="primary",
                  icon=":material/model_training:", disabled=busy,
                  help="Another training is running." if busy else None):
-        st.session_state["training"] = Training(spec)
+        st.session_state["training"] = TrainingJob(spec)
         st.rerun()
 
 
 @st.fragment(run_every=0.5)
 def _watch() -> None:
-    job: Training | None = st.session_state.get("training")
+    job: TrainingJob | None = st.session_state.get("training")
     if job is None or not job.running:
         st.rerun()
         return
     done, total, text = job.word  # at once: another thread reads on
-    st.progress(min(done / total, 1.0), f"Training {job.spec.model}: {done} of at most {total} epochs, {text}")
+    st.progress(min(done / total, 1.0), f"Training {job.key.model}: {done} of at most {total} epochs, {text}")
     if st.button("Cancel", icon=":material/close:"):
         job.cancel()
         del st.session_state["training"]

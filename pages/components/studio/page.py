@@ -176,8 +176,7 @@ def _choose(figure: FigureSpec) -> None:
     """Sets every choice so that ``chosen()`` is this figure."""
     state = st.session_state
     base = figure.rows[0] if figure.rows else choices.spec()
-    for name in fields.SHARED:
-        state[name] = getattr(base, name)
+    choices.choose(base)
     base = choices.spec()
     plain = studio.preset(figure.kind, base).rows
     state.figure, state.below = figure.kind, list(figure.below)

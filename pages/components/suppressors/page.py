@@ -45,7 +45,7 @@ def top_bar() -> None:
 def choose_step() -> None:
     """The choice of a step; a presenter goes from one to the next instead."""
     if not st.session_state.present:
-        st.segmented_control("Step", list(lessons.STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
+        st.segmented_control("Step", list(lessons.LESSON_STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
                              on_change=_hide_answer, label_visibility="collapsed")
 
 
@@ -65,7 +65,7 @@ def _sliders() -> dict[str, float]:
 
 def _back_and_next() -> None:
     """Back and Next through questions and answers; a presenter's clicker sends Page Up and Page Down."""
-    state, steps = st.session_state, list(lessons.STEPS)
+    state, steps = st.session_state, list(lessons.LESSON_STEPS)
     number = steps.index(state.step)
 
     def go(forward: bool) -> None:

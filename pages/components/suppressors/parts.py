@@ -43,7 +43,7 @@ class Step:
     @property
     def sliders(self) -> dict[str, Any]:
         """The values of this step's own sliders, by name."""
-        return {name: self.settings[name] for name in lessons.STEPS[st.session_state.step]}
+        return {name: self.settings[name] for name in lessons.LESSON_STEPS[st.session_state.step]}
 
 
 def ask(question: str, answers: Sequence[str], right: int, why: str) -> None:

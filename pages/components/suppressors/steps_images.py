@@ -20,7 +20,7 @@ from pages.components.suppressors.parts import Step, ask, picture, row, slide
 
 def idea(step: Step) -> None:
     """PatternLocal's Figure 1 on real images: why a weight differs from a pattern."""
-    result = lessons.idea()
+    result = lessons.suppressor_plane()
     left, right = st.columns([5, 7], gap="medium")
     with left:
         st.markdown("A network separates two classes of images: two hidden shapes, a T and an L, have either equal "
@@ -38,7 +38,7 @@ def idea(step: Step) -> None:
             _idea_maps(result, step)
 
 
-def _idea_plane(result: lessons.Idea, step: Step) -> None:
+def _idea_plane(result: lessons.SuppressorPlane, step: Step) -> None:
     length = 0.45 * float(result.up[-1] - result.up[0])
     weight, pattern = length * result.weight, length * result.pattern
     span = ((result.across[0], max(result.across[-1], 1.25 * weight[0], 1.25 * pattern[0])),
@@ -53,7 +53,7 @@ def _idea_plane(result: lessons.Idea, step: Step) -> None:
                "is perpendicular to the boundary, the pattern points from one cloud of images to the other.", height)
 
 
-def _idea_maps(result: lessons.Idea, step: Step) -> None:
+def _idea_maps(result: lessons.SuppressorPlane, step: Step) -> None:
     """The image, its ground truth, and both arrows as maps."""
     gradient, edge = result.maps["gradient"], 150 if step.large else 112
     image, mask = gradient.image, gradient.mask

@@ -54,7 +54,7 @@ def two_variables(step: Step) -> None:
                        f"{result.x2_weight:g}, the best 100 % at −1.", step.height)
 
 
-def _plane(result: lessons.TwoVariables | lessons.FromWeight, step: Step, edge: float, **drawn: Any) -> Any:
+def _plane(result: lessons.TwoVariables | lessons.WeightToPattern, step: Step, edge: float, **drawn: Any) -> Any:
     """The points by x1 and x2, up to ``edge`` in each direction."""
     return figures.plane(result.x, result.positive, step.theme, size=step.size, x_label=f"{X1} = s + d",
                          y_label=f"{X2} = d", span=((-edge, edge), (-edge, edge)), names=SIGNS,
@@ -63,7 +63,7 @@ def _plane(result: lessons.TwoVariables | lessons.FromWeight, step: Step, edge: 
 
 def weight_to_pattern(step: Step) -> None:
     """Step 2: a weight extracts the class from the variables, a pattern shows how they vary with it."""
-    result = lessons.from_weight(**step.sliders)
+    result = lessons.weight_to_pattern(**step.sliders)
     labels = {method: METHODS[method].label for method in result.importance}
     shares = ", ".join(f"{labels[method]} {share:.2f}" for method, share in result.share.items())
     left, right = st.columns([5, 7], gap="medium")
@@ -96,7 +96,7 @@ def weight_to_pattern(step: Step) -> None:
                        f"Share of the importance given to x₂: {shares}", step.height)
 
 
-def _from_weight_to_pattern(result: lessons.FromWeight, shares: str) -> list[tuple[str, str]]:
+def _from_weight_to_pattern(result: lessons.WeightToPattern, shares: str) -> list[tuple[str, str]]:
     (a, b), (c, d) = result.covariance
     return [("Σ = Cov(x)", f"[{a:.2f}, {b:.2f}; {c:.2f}, {d:.2f}]"), ("weight w", _vector(lessons.BEST)),
             ("pattern a = Σ w / (wᵀ Σ w)", f"<b>{_vector(result.pattern)}</b>"),
@@ -118,7 +118,7 @@ def xor(step: Step) -> None:
             st.markdown("The weight is w ∝ (x₂+x₃, x₁−x₃, x₁−x₂−2x₃), so w₁ − w₂ + w₃ = 0: it is zero for x₃ only "
                         "where w₁ = w₂.")
             numbers([("PatternLocal's mean, closed form", f"{result.closed:.3f}"),
-                     ("Effective size of a neighbourhood", f"{result.worth:,.0f} of 2,500 points"),
+                     ("Effective size of a neighbourhood", f"{result.effective_sample_size:,.0f} of 2,500 points"),
                      ("Correlation of x₃ with the class", f"{result.correlation:.3f}")])
     with right:
         if step.reveal:
@@ -149,7 +149,7 @@ def _clouds(result: lessons.Xor, step: Step) -> None:
 
 def bandwidth(step: Step) -> None:
     """Between steps 3 and 4: how wide the neighbourhood must be."""
-    result = lessons.reach(**step.sliders)
+    result = lessons.bandwidth_curve(**step.sliders)
     left, right = st.columns([5, 7], gap="medium")
     with left:
         st.markdown("PatternLocal weights the points around the explained one with a Gaussian kernel of width **b**. "
@@ -177,7 +177,7 @@ def bandwidth(step: Step) -> None:
                   step.height, "PatternLocal's share of x₃ at 2,500 points; the answer shows its mean against b.")
 
 
-def _bandwidth_curve(result: lessons.Reach, step: Step) -> None:
+def _bandwidth_curve(result: lessons.BandwidthCurve, step: Step) -> None:
     width = _bandwidth(result.bandwidth)
     draw_chart(figures.reach(lessons.CURVE, result.closed, lessons.SAMPLED, result.sampled, result.gradient,
                              (result.bandwidth, result.at), step.theme, size=step.size), "reach.curve",
