@@ -9,7 +9,7 @@ import streamlit as st  # noqa: E402
 title_row = st.container(horizontal=True, vertical_alignment="center")
 title_row.title("Suppressors", anchor=False, width="content")
 with frame.opening():
-    from pages.components.shared import choices, image_page
+    from pages.components.shared import choices, messages
     from pages.components.suppressors import page
 
 choices.restore()
@@ -18,5 +18,5 @@ page.style()
 with title_row:
     page.top_bar()
 page.choose_step()
-image_page.show_notices()
+messages.link_notices()
 page.show_step()

@@ -43,7 +43,7 @@ def arrow(direction: np.ndarray, length: float) -> np.ndarray:
 
 
 def boundary(weight: Sequence[float], reach: float) -> np.ndarray:
-    """Two points ``(2,2)`` on the line through the origin where ``weight (2,)`` gives 0, ``reach`` times its length away."""
+    """Two points ``(2,2)`` of the line where ``weight (2,)`` gives 0, ``reach`` times its length away."""
     return reach * np.array([[-weight[1], weight[0]], [weight[1], -weight[0]]])
 
 

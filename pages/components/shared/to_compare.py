@@ -13,7 +13,7 @@ from pages.components.shared.frame import ROOT
 
 
 def open_compare(methods: Mapping[str, Mapping[str, Any]], spec: Spec | None = None) -> None:
-    """Opens Compare with these methods and their options; with the data, model and image of a Spec if one is given."""
+    """Opens Compare with these methods and their options, and with a Spec's data, model and image if one is given."""
     if spec is not None:
         choices.choose(spec)
         st.session_state.images = fields.ALL_IMAGES

@@ -45,8 +45,8 @@ def top_bar() -> None:
 def choose_step() -> None:
     """The choice of a step; a presenter goes from one to the next instead."""
     if not st.session_state.present:
-        st.segmented_control("Step", list(lessons.LESSON_STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
-                             on_change=_hide_answer, label_visibility="collapsed")
+        st.segmented_control("Step", list(lessons.LESSON_STEPS), key="step", required=True, format_func=NAMES.get,
+                             wrap=True, on_change=_hide_answer, label_visibility="collapsed")
 
 
 def show_step() -> None:

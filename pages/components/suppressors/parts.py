@@ -75,8 +75,9 @@ def slide(*names: str) -> None:
                                 format_func=lambda v: "∞" if v == float("inf") else f"{v:g}")
         else:
             whole = isinstance(option.default, int)
-            column.slider(LABELS[name], *((int(option.low), int(option.high)) if whole else (option.low, option.high)),
-                          step=1 if whole else 0.01 if option.high < 1 else 0.1, key=name, help=option.help)
+            low, high = (int(option.low), int(option.high)) if whole else (option.low, option.high)
+            column.slider(LABELS[name], low, high, step=1 if whole else 0.01 if option.high < 1 else 0.1,
+                          key=name, help=option.help)
 
 
 def cloud(points: Array, share: Array, step: Step, title: str, edge: int, alt: str) -> None:

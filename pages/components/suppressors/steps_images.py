@@ -49,8 +49,9 @@ def _idea_plane(result: lessons.SuppressorPlane, step: Step) -> None:
         lines={"local linear surrogate": result.line}, border=(result.across, result.up, result.margin),
         arrows={"weight": weight, "pattern": pattern})
     height = step.height - 60 if step.reveal else step.height  # below the chart the answer shows maps
-    draw_chart(chart, "idea.plane", f"Weight and pattern of one image are {result.angle:.0f} degrees apart: the weight "
-               "is perpendicular to the boundary, the pattern points from one cloud of images to the other.", height)
+    draw_chart(chart, "idea.plane", f"Weight and pattern of one image are {result.angle:.0f} degrees apart: the "
+               "weight is perpendicular to the boundary, the pattern points from one cloud of images to the other.",
+               height)
 
 
 def _idea_maps(result: lessons.SuppressorPlane, step: Step) -> None:
@@ -76,8 +77,8 @@ def backgrounds(step: Step) -> None:
     corr = results[-1]
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("XOR at SNR .05, twice. In **WHITE** the noise is independent from pixel to pixel. In **CORR** it "
-                    "is smooth, so pixels beside a shape predict the noise on it: they are suppressors.")
+        st.markdown("XOR at SNR .05, twice. In **WHITE** the noise is independent from pixel to pixel. In **CORR** "
+                    "it is smooth, so pixels beside a shape predict the noise on it: they are suppressors.")
         slide("lesson_image", "correlation")
     with right:
         gradient = corr.zones["gradient"]

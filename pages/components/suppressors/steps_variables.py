@@ -49,7 +49,8 @@ def two_variables(step: Step) -> None:
         with columns[1]:
             draw_chart(figures.curve(lessons.WEIGHTS, result.curve, step.theme, size=step.size, y_range=(0.45, 1.08),
                                      x_label=f"v: weight of {X2}", y_label="accuracy",
-                                     marks={"yours": (result.x2_weight, result.closed["yours"]), "best": (-1.0, 1.0)}),
+                                     marks={"yours": (result.x2_weight, result.closed["yours"]),
+                                            "best": (-1.0, 1.0)}),
                        "two.curve", f"Accuracy against the weight of x₂: yours is {result.closed['yours']:.1%} at "
                        f"{result.x2_weight:g}, the best 100 % at −1.", step.height)
 
@@ -125,10 +126,11 @@ def xor(step: Step) -> None:
             _clouds(result, step)
         else:
             span = (-4.5, 4.5)
-            draw_chart(figures.plane(result.x[:, :2], result.y > 0, step.theme, size=step.size, x_label=X1, y_label=X2,
-                                     span=(span, span), names=("signs differ", "signs agree")), "xor.plane",
-                       "Points by x₁ and x₂: where their signs agree most points are of one class, where they differ "
-                       "of the other.", step.height)
+            draw_chart(figures.plane(result.x[:, :2], result.y > 0, step.theme, size=step.size, x_label=X1,
+                                     y_label=X2, span=(span, span), names=("signs differ", "signs agree")),
+                       "xor.plane",
+                       "Points by x₁ and x₂: where their signs agree most points are of one class, where they "
+                       "differ of the other.", step.height)
         notes(*result.notes)
 
 
@@ -184,8 +186,8 @@ def _bandwidth_curve(result: lessons.BandwidthCurve, step: Step) -> None:
                f"The share of x₃ falls from the gradient's {result.gradient:.3f} to {result.closed[-1]:.3f} as the "
                f"neighbourhood widens; at b = {width} it is {result.at:.3f}.", step.height)
     if result.bandwidth < lessons.SAMPLED[1]:
-        notes("At this bandwidth a neighbourhood holds barely two points, so the sampled estimate is mostly noise and "
-              "departs from the closed form.")
+        notes("At this bandwidth a neighbourhood holds barely two points, so the sampled estimate is mostly noise "
+              "and departs from the closed form.")
 
 
 def _vector(values: Iterable[float]) -> str:
