@@ -56,7 +56,7 @@ def _agreement(agreement: regions.Agreement, style: PanelStyle) -> None:
 
 def _sign_changes(count: int) -> str:
     if count == 0:
-        return "no pixel changes sign"
+        return "No pixel changes sign"
     return "1 pixel changes sign (hatched)" if count == 1 else f"{count} pixels change sign (hatched)"
 
 
