@@ -53,7 +53,7 @@ def page() -> None:
     st.segmented_control("Family", fields.FAMILIES, key="family", required=True, label_visibility="collapsed",
                          wrap=True, format_func=lambda text: text[0].upper() + text[1:])
     for notice in choices.notices():
-        st.warning(f"The link could not be followed in full. {notice}")
+        st.warning(notice)
     if st.session_state.family == "glossary":
         words = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>"
                         for name, text in lessons.GLOSSARY.items())

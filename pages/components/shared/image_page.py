@@ -41,7 +41,7 @@ def settle(top: DeltaGenerator, saved: DeltaGenerator) -> None:
     choices.write()
     saved_views.manage(saved)
     for notice in choices.notices():
-        top.warning(f"The link could not be followed in full. {notice}")
+        top.warning(notice)
 
 
 @contextlib.contextmanager

@@ -81,7 +81,7 @@ def page(top: DeltaGenerator) -> None:
         st.segmented_control("Step", list(lessons.LESSON_STEPS), key="step", required=True, format_func=NAMES.get, wrap=True,
                              on_change=_forget, label_visibility="collapsed")
     for notice in choices.notices():
-        st.warning(f"The link could not be followed in full. {notice}")
+        st.warning(notice)
     step = Step({name: state[name] for name in lessons.SLIDERS}, DARK if frame.dark() else LIGHT,
                 state.present, state.reveal)
     drawn: dict[str, Callable[[Step], None]] = {
