@@ -1,5 +1,5 @@
 """Attribution Lab: explanations of neural networks beside the ground truth. Run: streamlit run app.py"""
 
-from pages.components import frame
+from pages.components.shared import frame
 
 frame.run()

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import inspect
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,26 +24,22 @@ import numpy as np
 import core.datasets  # noqa: F401  (registers)
 import core.methods  # noqa: F401  (registers)
 import core.metrics  # noqa: F401  (registers)
-from core import models, store
+from core import keys, models, store
 from core.cache import cached
-from core.datasets.digits import with_training_images
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, TrainingImages
-from core.registry import DATASETS, METHODS, METRICS, MODELS, MetricEntry, canonical
+from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical
 from core.types import (
     Attribution,
     Dataset,
     InputError,
-    ModelRecord,
     NotApplicable,
-    Progress,
     Score,
     Spec,
     Split,
     Steps,
 )
 
-LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "scikit-learn", "POT")
 DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
 UNKNOWN = "nobody knows which pixels matter here"
@@ -159,7 +152,7 @@ def explain(spec: Spec) -> Attribution:
     probabilities = _probabilities(spec.only("data", "model", also=("split", "image"))).copy()
     target = _target(spec, label, probabilities)
 
-    path = store.home() / "results" / f"{_key(spec, network, data)}.bin"
+    path = store.home() / "results" / f"{keys.result_key(spec, network.digest, data)}.bin"
     kept = store.load(path)
     if kept is None:
         kept = _compute(spec, network, image, target)
@@ -269,14 +262,8 @@ def ready(attribution: Attribution, metric: str) -> bool:
     return small or _score_path(attribution, metric).exists()
 
 
-def score_key(attribution: Attribution, metric: str) -> str:
-    """Everything a score depends on."""
-    return store.key(metric, store.array_key(attribution.values, attribution.mask),
-                     *_code("metrics", *_home(METRICS[metric].function)))
-
-
 def _score_path(attribution: Attribution, metric: str) -> Path:
-    return store.home() / "scores" / f"{score_key(attribution, metric)}.bin"
+    return store.home() / "scores" / f"{keys.score_key(attribution, metric)}.bin"
 
 
 def _score(attribution: Attribution, metric: MetricEntry) -> tuple[float, str, float]:
@@ -303,82 +290,6 @@ def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | Non
     good = values[~np.isnan(values)]
     return {"mean": float(good.mean()) if good.size else None, "std": float(good.std()) if good.size else None,
             "n": int(good.size), "undefined": int(values.size - good.size)}
-
-
-def train(spec: Spec, progress: Progress | None = None, *, shipped: bool = False, way: str = "auto",
-          epochs: int | None = None, folder: Path | None = None) -> ModelRecord:
-    """Trains and keeps the model a Spec means; returns its record.
-
-    ``folder`` holds the published training images of a data set of which only a part is shipped.
-    """
-    key = canonical(spec).model_key()
-    data = with_training_images(dataset(key), folder) if folder else dataset(key)
-    trained = models.train(key.model, data, seed=key.model_seed, progress=progress, way=way, epochs=epochs)
-    trained = models.rounded(trained, data.test)
-    flags = {"training": way if way != "auto" else None, "epochs": epochs, "from": folder}
-    asked = "".join(f" --{name} {value}" for name, value in flags.items() if value)
-    return models.keep(trained, key, shipped=shipped, asked=asked)
-
-
-def model_record(spec: Spec) -> ModelRecord | None:
-    """What is known of exactly the model a Spec means; None if it was never trained."""
-    return models.find(canonical(spec).model_key())
-
-
-def model_records() -> list[ModelRecord]:
-    """What is known of all models, those shipped first."""
-    return models.records()
-
-
-def models_stamp() -> tuple:
-    """Another one whenever any model may have been trained anew."""
-    return models.stamp()
-
-
-def known_models(spec: Spec) -> list[ModelRecord]:
-    """The records of all models trained (or tried) for the Spec's data, any SNR and kind."""
-    def data(key: Spec) -> Spec:
-        return key.replace(**DATASETS[key.dataset].fields(key) | {"snr": 0.0}).only("data", also=("model_seed",))
-
-    return [record for record in models.records() if data(record.spec) == data(spec)]
-
-
-def data_name(spec: Spec) -> str:
-    """Which data, in a few words: ``xai-tris XOR CORR SNR 0.05 64x64``."""
-    return models.name_of(canonical(spec))
-
-
-def train_command(spec: Spec) -> str:
-    """The command line that trains the model a Spec means."""
-    return models.command(canonical(spec).model_key())
-
-
-def _key(spec: Spec, network: models.Model, data: Dataset) -> str:
-    """Everything a map depends on; what only scoring reads (truth) is left out."""
-    functions = METHODS[spec.method].function, DATASETS[spec.dataset].function, MODELS[spec.model].function
-    return store.key({**spec.to_dict(), "truth": "", "model_file": network.digest,
-                      "data_file": data.recipe.get("sha256", "")},
-                     *_code("methods", "datasets", "models/model.py", *(f for one in functions for f in _home(one))))
-
-
-def _home(function: Callable) -> tuple[str, ...]:
-    """The file in which a registered function is written; none for what is built in."""
-    try:
-        path = inspect.getfile(inspect.unwrap(function))
-    except TypeError:
-        return ()
-    return (path,) if os.path.isfile(path) else ()
-
-
-@functools.cache  # the code that runs stays the same, whatever is written to its files
-def _code(*packages: str) -> tuple:
-    return (store.sources(*packages, "types.py", "pipeline.py"), [version(name) for name in LIBRARIES])
-
-
-def has_model(spec: Spec) -> bool:
-    """Whether the model a Spec means has been trained and kept."""
-    record = model_record(spec)
-    return record is not None and record.available
 
 
 def trouble() -> str | None:

@@ -274,6 +274,14 @@ def non_default_fields(spec: Spec) -> dict[str, Any]:
     return fields | {name: value for name, value in spec.data_options if (name, value) not in default.data_options}
 
 
+def spec_of(values: Mapping[str, Any]) -> Spec:
+    """A Spec from plain values among which the data set's further options stand under their own names, as in links."""
+    values = dict(values)
+    options = DATASETS[values.get("dataset", Spec.dataset)].options
+    further = {o.name: values.pop(o.name) for o in options if not field_of(o) and o.name in values}
+    return Spec.from_dict({**values, "data_options": further})
+
+
 def models_for(dataset: str) -> tuple[str, ...]:
     """Names of the models made for a data set."""
     return tuple(name for name, model in MODELS.items() if DATASETS[dataset].name in model.datasets)

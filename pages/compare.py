@@ -1,6 +1,6 @@
 """Compare: one image of known truth, one model, several explanation methods side by side."""
 
-from pages.components import frame
+from pages.components.shared import frame
 
 frame.guard()
 
@@ -8,6 +8,7 @@ import streamlit as st  # noqa: E402
 
 st.title("Compare explanations", anchor=False)
 with frame.opening():
-    from pages.components import comparison, controls, explore
+    from pages.components.compare import results
+    from pages.components.shared import controls, image_page
 
-explore.run(controls.view_bar, comparison.page)
+image_page.run(controls.view_bar, results.page)

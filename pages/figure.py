@@ -1,6 +1,6 @@
 """Figure studio: a figure for a paper or a slide, with all that rebuilds it."""
 
-from pages.components import frame
+from pages.components.shared import frame
 
 frame.guard()
 
@@ -8,6 +8,6 @@ import streamlit as st  # noqa: E402
 
 st.title("Figure studio", anchor=False)
 with frame.opening():
-    from pages.components import studio_views
+    from pages.components.studio import page
 
-studio_views.page()
+page.page()

@@ -1,6 +1,6 @@
 """Regions: the linear region around an image, OpenAPI's exact weights in it, and what happens at its borders."""
 
-from pages.components import frame
+from pages.components.shared import frame
 
 frame.guard()
 
@@ -8,6 +8,7 @@ import streamlit as st  # noqa: E402
 
 st.title("Linear regions", anchor=False)
 with frame.opening():
-    from pages.components import explore, region_views
+    from pages.components.regions import views
+    from pages.components.shared import image_page
 
-explore.run(region_views.bar, region_views.page)
+image_page.run(views.bar, views.page)

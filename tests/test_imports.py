@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.sweep", "core.tune", "core.figures",
-         "core.types", "core.registry", "core.quiet"}
+DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.model_library", "core.keys",
+         "core.figures", "core.types", "core.registry", "core.quiet"}
 SOURCES = sorted(p.relative_to(ROOT) for p in [*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"),
                                                ROOT / "app.py"])
 
@@ -66,6 +66,21 @@ def test_core_never_imports_streamlit_or_pages(path):
 def test_pages_import_no_torch_and_of_core_only_the_doors(path):
     assert not [m for m in imports(path) if within(m, "torch", "captum", "ot", "safetensors")]
     assert not [m for m in imports(path) if within(m, "core") and m not in DOORS and not within(m, "core.figures")]
+
+
+def test_pages_have_three_floors():
+    """A script stands on its page's folder, a folder on what pages share, and that on nothing else of pages."""
+    def floor(module):  # scripts, a page's folder, what they share
+        parts = module.split(".")
+        return parts[2] if within(module, "pages.components") and len(parts) > 2 else "script"
+
+    breaches = {str(p): bad for p in SOURCES if within(module_of(p), "pages") and (bad := [
+        m for m in imports(p) if within(m, "pages") and m != "pages.components" and not (
+            floor(m) == "shared" or floor(m) == floor(module_of(p)) != "script"
+            or floor(module_of(p)) == "script" != floor(m))])}
+    assert not breaches
+    assert {floor(module_of(p)) for p in SOURCES if within(module_of(p), "pages.components")} == {
+        "script", "shared", "compare", "regions", "suppressors", "methods", "studio"}
 
 
 @pytest.mark.parametrize("family", ["datasets", "methods", "metrics", "models"])

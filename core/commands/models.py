@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core import pipeline
+from core import model_library
 from core.commands import common
 from core.models.training import TRAINING_MODES
 from core.registry import DATASETS, METHODS, METRICS, MODELS
@@ -35,7 +35,7 @@ def list_all(options: argparse.Namespace) -> None:
                                        "low": o.low, "high": o.high} for o in e.options}}
                  for e in registry.values()]
         for family, registry in families.items()}
-    content["trained"] = [record.to_dict() for record in pipeline.model_records()]
+    content["trained"] = [record.to_dict() for record in model_library.model_records()]
     if options.json:
         print(json.dumps(content))
         return
@@ -47,13 +47,13 @@ def list_all(options: argparse.Namespace) -> None:
                 allowed = option["choices"] or f"{option['low']} to {option['high']}"
                 print(f"  {'':22}   {name} = {option['default']} ({allowed})")
     print("trained models:")
-    for record in pipeline.model_records():
+    for record in model_library.model_records():
         state = "" if record.available else "  not shipped: below 90 %"
-        print(f"  {pipeline.data_name(record.spec):36} {record.spec.model:4}  test accuracy {record.accuracy:.3f}{state}")
+        print(f"  {model_library.data_name(record.spec):36} {record.spec.model:4}  test accuracy {record.accuracy:.3f}{state}")
 
 
 def train(options: argparse.Namespace) -> None:
-    record = pipeline.train(common.read_spec(options), common.progress, shipped=options.shipped, way=options.training,
+    record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped, way=options.training,
                             epochs=options.epochs, folder=options.images)
     if options.json:
         print(json.dumps(record.to_dict()))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from core import pipeline, regions, store
+from core import model_library, pipeline, regions, store
 from core.methods import finite_difference
 from core.methods.openapi import decision_features
 from core.models import white_box
@@ -57,7 +57,7 @@ def openapi(images: int = DEFAULT_IMAGES, workers: int = 1, progress: Progress =
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_single_threaded) as pool:
         for spec in specs():
             where = {"dataset": spec.dataset, "model": spec.model}
-            record = pipeline.model_record(spec)
+            record = model_library.model_record(spec)
             tables["accuracy"].append(where | {"train": record.facts["on_train"], "test": record.accuracy,
                                                "n": len(pipeline.dataset(spec).test)})
             measured = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core import pipeline
+from core import model_library, pipeline
 from core.cache import cached
 from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Registry
 from core.types import Attribution, InputError, NotApplicable, Spec
@@ -53,7 +53,7 @@ def entries(family: str) -> list[Entry]:
 
 
 @pipeline.same_networks()
-@cached(128, by=lambda *_, **__: pipeline.models_stamp())
+@cached(128, by=lambda *_, **__: model_library.models_stamp())
 def example(family: str, name: str) -> Example:
     """The example of one entry, or the reason why it has none."""
     try:
@@ -98,7 +98,7 @@ def _data_set(name: str) -> Example:
     usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": CARD_EDGE}
     for value in kind.choices:
         spec = DATASETS[name].spec(**{**usual, kind.name: value})
-        ready = [r.spec.snr for r in pipeline.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
+        ready = [r.spec.snr for r in model_library.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
         fewer = {"samples": CARD_IMAGES} if "samples" in options else {}
         spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **fewer)
         data = pipeline.dataset(spec)
@@ -120,7 +120,7 @@ def _one_of_a_kind(name: str) -> Example:
 
 
 def _model(name: str) -> Example:
-    ready = [r for r in pipeline.model_records()
+    ready = [r for r in model_library.model_records()
              if r.spec.model == name and r.available and r.spec.size in (CARD_EDGE, 0)]
     if not ready:
         raise NotApplicable(f"No trained {CARD_EDGE} × {CARD_EDGE} version, so there is no small example.")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core import pipeline
+from core import model_library, pipeline
 from core.datasets import tetromino
 from core.types import Attribution, Spec
 
@@ -132,7 +132,7 @@ def _background(name: str, maps: Mapping[str, Attribution], correlation: float) 
     return Background(
         name, maps, related, {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
         zones(even, mask, related, correlation), {m: curve(a.values, mask, related) for m, a in maps.items()},
-        curve(even, mask, related), pipeline.model_record(IMAGE_SPEC.replace(background=name)).accuracy)
+        curve(even, mask, related), model_library.model_record(IMAGE_SPEC.replace(background=name)).accuracy)
 
 
 @pipeline.remembered(64)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.methods.black_box import EPS, BlackBox
+from core.methods.black_box import BlackBox
 
 FEWEST, MOST = 4, 16  # random lines on which a radius is found: one more for every 200 pixels
 SMALLEST = 1e-11  # radius below which the digits of any difference are lost

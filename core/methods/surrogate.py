@@ -146,8 +146,7 @@ def report(context: Context, surrogate: Surrogate, samples: int) -> np.ndarray:
     if samples < features:
         context.notes.append(f"{samples:,} samples, {features:,} features: underdetermined")
     if not surrogate.weights.any():
-        context.notes.append("All weights of the surrogate are zero: the penalty is too high, or no sample changed "
-                             "the output")
+        context.notes.append("The map is empty: the penalty is too high, or no sample changed the output")
     return surrogate.weights
 
 

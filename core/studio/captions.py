@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core import pipeline
+from core import model_library
 from core.figures.style import SCALES
 from core.registry import DATASETS, METHODS, METRICS
 from core.studio.spec import LARGEST, PICTURES, FigureSpec
@@ -57,7 +57,7 @@ def where(rows: Sequence[Spec]) -> str:
     said = []
     for r in dict.fromkeys(r.replace(image=0) for r in rows):
         images = [str(o.image) for o in rows if o.replace(image=0) == r]
-        record = pipeline.model_record(r)
+        record = model_library.model_record(r)
         accuracy = f"test accuracy {record.accuracy:.1%}" if record else "accuracy not known"
         said.append(f"{DATASETS[r.dataset].describe(r)}, {r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} "
                     f"{', '.join(images)}")

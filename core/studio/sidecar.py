@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core import __version__, pipeline
+from core import __version__, keys, model_library, pipeline
 from core.cache import cached
 from core.figures import paper
 from core.figures import report as html_report
@@ -24,7 +24,7 @@ from core.types import InputError, Progress, Spec
 
 PROGRAM = "attribution-lab"
 LARGEST = 1_000_000  # bytes of a sidecar; those we write have some thousand
-LIBRARIES = ("matplotlib", *pipeline.LIBRARIES)
+LIBRARIES = ("matplotlib", *keys.LIBRARIES)
 NEEDS_MODEL = ("maps", "regions")
 YEAR_0 = (1980, 1, 1, 0, 0, 0)  # of files in an archive: equal content, equal bytes
 
@@ -86,8 +86,8 @@ def read(data: bytes | str) -> Sidecar:
         notices.insert(0, f"The sidecar is from version {str(values.get('version'))[:40]!r} of this program, this is "
                        f"{__version__}; the figure may come out differently.")
     missing = [r for r in dict.fromkeys(r.replace(image=0) for r in figure.rows) if figure.kind in NEEDS_MODEL
-               and not pipeline.has_model(r)]
-    notices += [f"There is no trained {r.model} for {pipeline.data_name(r)}. Train it: {pipeline.train_command(r)}"
+               and not model_library.has_model(r)]
+    notices += [f"There is no trained {r.model} for {model_library.data_name(r)}. Train it: {model_library.train_command(r)}"
                 for r in missing]
     stamps = values.get("sha256")
     stamps = {str(k): {str(n): str(s) for n, s in v.items()} for k, v in stamps.items() if isinstance(v, Mapping)} \
@@ -119,9 +119,9 @@ def fingerprints(figure: FigureSpec) -> dict[str, dict[str, str]]:
     """sha256 of the models and data (images, labels, masks of the split) behind a figure, by their names."""
     stamps: dict[str, dict[str, str]] = {"models": {}, "data": {}}
     for r in figure.rows if figure.kind != "toy" else ():
-        stamps["data"][f"{pipeline.data_name(r)} {r.split}"] = _data_stamp(r.only("data", also=("split",)))
+        stamps["data"][f"{model_library.data_name(r)} {r.split}"] = _data_stamp(r.only("data", also=("split",)))
         if figure.kind in NEEDS_MODEL:
-            stamps["models"][f"{r.model} {pipeline.data_name(r)}"] = pipeline.model(r).digest
+            stamps["models"][f"{r.model} {model_library.data_name(r)}"] = pipeline.model(r).digest
     return stamps
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core import pipeline
 from core.figures.paper import Layout, checked
 from core.registry import METHODS, METRICS, Entry, Registry, canonical
 from core.types import InputError, Spec, one_of
@@ -68,7 +67,7 @@ def row(spec: Spec) -> Spec:
     """A Spec as a row holds it: checked, and without a method."""
     if not isinstance(spec, Spec):
         raise InputError(f"A row must be a Spec, not {spec!r}.")
-    if spec.samples > MOST_SAMPLES:
+    if (spec.samples or 0) > MOST_SAMPLES:
         raise InputError(f"A figure's data set has at most {MOST_SAMPLES:,} samples, not {spec.samples:,}.")
     return canonical(spec.replace(method="input", options=())).replace(method=PLAIN, options=())
 

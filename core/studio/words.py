@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core import pipeline
+from core import model_library
 from core.registry import DATASETS, METHODS, field_of
 from core.studio.kinds import preset
 from core.studio.spec import PICTURES, Column, FigureSpec, column, row
@@ -92,7 +92,7 @@ def scenarios(base: Spec) -> list[str]:
 def _alike(base: Spec) -> list[Spec]:
     """``base`` on every data set of its size on which its kind of model is trained."""
     apart = {name: getattr(base, name) for name in Spec.names("method", "view")}
-    return [r.spec.replace(**apart) for r in pipeline.model_records()
+    return [r.spec.replace(**apart) for r in model_library.model_records()
             if r.available and r.spec.size == base.size and r.spec.model == base.model]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from core import METHODS, NotApplicable, Spec, explain, pipeline, score  # noqa: E402
+from core import METHODS, NotApplicable, Spec, explain, model_library, pipeline, score  # noqa: E402
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--scenario", default="XOR")
@@ -44,8 +44,8 @@ for background in given.backgrounds.split(","):
     with ThreadPoolExecutor(2) as pool:  # POT lets go of Python while it solves
         found = dict(zip(methods, pool.map(scores, [[base.replace(method=m, image=i) for i in images]
                                                     for m in methods]), strict=True))
-    record = pipeline.models.find(base)
-    print(f"\n{given.scenario} {background}, 64x64, SNR {given.snr:g}, MLP (test accuracy {record['accuracy']:.1%}), "
+    record = model_library.model_record(base)
+    print(f"\n{given.scenario} {background}, 64x64, SNR {given.snr:g}, MLP (test accuracy {record.accuracy:.1%}), "
           f"{len(images)} images\n\n| method | EMD | IME | n |\n|---|---|---|---|")
     for method in sorted(found, key=lambda m: pipeline.summary(found[m], "emd")["mean"]):
         emd, ime = (pipeline.summary(found[method], name) for name in ("emd", "ime"))

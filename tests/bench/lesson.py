@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 import startup  # noqa: E402
 
 from core import lessons, pipeline  # noqa: E402
-from pages.components.lesson_parts import LABELS  # noqa: E402
+from pages.components.suppressors.parts import LABELS  # noqa: E402
 
 STILL = """document.querySelector('[data-test-script-state=notRunning]')
     && !document.querySelector('[data-stale=true]')

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core import METRICS, Spec, explain, pipeline, score
+from core import METRICS, Spec, explain, model_library, score
 from core.pipeline import DEFAULT_METHODS
 
 SMALL = "?size=8&snr=0.15"
@@ -73,13 +73,13 @@ def test_changing_the_scenario_leads_to_a_model_or_the_offer_to_train_one(compar
     for scenario in ("LIN", "RIGID"):
         screen.choose("scenario", scenario)
         screen.wait_for_query(scenario=scenario)
-        ready = [r["snr"] for r in pipeline.known_models(PLAIN.replace(scenario=scenario))
-                 if r["model"] == "MLP" and r["file"]]
+        ready = [r.spec.snr for r in model_library.known_models(PLAIN.replace(scenario=scenario))
+                 if r.spec.model == "MLP" and r.available]
         if ready:
             screen.ready()
             assert float(screen.query.get("snr", Spec().snr)) in ready
         else:
-            screen.page.get_by_role("button", name="Train it").wait_for()
+            screen.page.get_by_role("button", name="Train this model").wait_for()
             assert screen.query["snr"] == "0.15"
     screen.choose("scenario", "XOR")
     screen.wait_for_query(scenario=None)
@@ -378,7 +378,7 @@ def test_every_chart_has_a_text_alternative(compare):
 
 def train(screen) -> None:
     """Starts a training and waits for its first counted progress."""
-    screen.page.get_by_role("button", name="Train it").click()
+    screen.page.get_by_role("button", name="Train this model").click()
     screen.page.get_by_text("of at most").first.wait_for()
 
 
@@ -396,7 +396,7 @@ def test_cancel_ends_the_training_process(window, server):
     train(screen)
     assert [line for line in server.children() if "core train" in line]
     screen.page.get_by_role("button", name="Cancel").click()
-    screen.page.get_by_role("button", name="Train it").wait_for()
+    screen.page.get_by_role("button", name="Train this model").wait_for()
     assert not [line for line in server.children() if "core train" in line]
     assert not [path for path in (server.home / "models").glob("*.json")
                 if json.loads(path.read_text())["snr"] == 0.0123]

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core import METHODS, lessons
-from pages.components.lesson import NAMES
+from pages.components.suppressors.page import NAMES
 from tests.browser.conftest import PICTURES
 
 STILL = """document.querySelector('[data-test-script-state=notRunning]')

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from core import DATASETS, METHODS, METRICS, MODELS, Spec, explain, pipeline, score
+from core import DATASETS, METHODS, METRICS, MODELS, Spec, explain, model_library, pipeline, score
 from core.__main__ import main, parser
 from core.commands.common import read_spec
 from core.models import training
@@ -42,7 +42,7 @@ def test_list_tells_all_there_is(run):
         for entry, known in zip(content[family], registry.values()):
             assert entry["options"].keys() == {o.name for o in known.options}
             assert all(entry["options"][o.name]["default"] == o.default for o in known.options)
-    assert content["trained"] == [record.to_dict() for record in pipeline.model_records()]
+    assert content["trained"] == [record.to_dict() for record in model_library.model_records()]
 
 
 def test_list_for_people_names_everything(run):
@@ -177,7 +177,7 @@ def test_train_prints_its_record_and_tells_progress_beside_it(run, empty_cache, 
     status, out, err = run("train", *flags, "--json")
     record = strict(out)
     assert status == 0 and record["origin"] == "trained here" and "validation accuracy" in err
-    assert record["accuracy"] == pipeline.model_record(Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400,
+    assert record["accuracy"] == model_library.model_record(Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400,
                                                                  model="LLR")).accuracy
 
 

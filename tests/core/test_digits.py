@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import DATASETS, InputError, Spec, explain, models, pipeline, score, store
+from core import DATASETS, InputError, Spec, explain, model_library, models, pipeline, score, store
 from core.datasets import fashion_mnist, mnist
 from core.datasets.digits import read_idx, with_training_images
 from core.models import tree, white_box
@@ -80,7 +80,7 @@ def test_what_a_data_set_does_not_have_is_blank_and_does_not_matter():
     assert canonical(Spec()).model_key() == Spec().model_key()
     assert canonical(TREE) == canonical(TREE.replace(size=8))
     assert Spec.from_dict(canonical(TREE).to_dict()) == canonical(TREE)
-    assert pipeline.data_name(TREE) == "mnist" and pipeline.data_name(Spec()) == "xai-tris XOR CORR SNR 0.05 64x64"
+    assert model_library.data_name(TREE) == "mnist" and model_library.data_name(Spec()) == "xai-tris XOR CORR SNR 0.05 64x64"
 
 
 def test_a_model_for_other_data_is_refused_with_those_that_fit():

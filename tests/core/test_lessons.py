@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from core import DATASETS, METHODS, METRICS, MODELS, InputError, NotApplicable, Spec, cache, lessons, pipeline
+from core import (
+    DATASETS,
+    METHODS,
+    METRICS,
+    MODELS,
+    InputError,
+    NotApplicable,
+    Spec,
+    cache,
+    lessons,
+    model_library,
+    pipeline,
+)
 from core.__main__ import main
 from core.datasets import tetromino, toy
 from core.lessons.images import THRESHOLDS, curve, zones
@@ -264,6 +276,6 @@ def test_teach_prints_the_numbers_of_its_steps(capsys):
 @pytest.mark.parametrize("step", lessons.LESSON_STEPS)
 def test_every_step_leads_to_a_comparison_that_exists(step):
     spec, methods = lessons.comparison(step, lessons.check(bandwidth="inf"))
-    assert pipeline.has_model(spec)
+    assert model_library.has_model(spec)
     for method, options in methods.items():
         canonical(spec.replace(method=method, options=options))

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from core import DATASETS, MODELS, InputError, Spec, models, pipeline, store
+from core import DATASETS, MODELS, InputError, Spec, model_library, models, pipeline, store
 from core.datasets import xai_tris
 from core.models import training, tree
 from core.models.model import Model, freeze
@@ -23,7 +23,7 @@ LARGE = [r for r in SHIPPED if r.spec.size == 64]
 
 
 def name(record):
-    return f"{pipeline.data_name(record.spec)} {record.spec.model}"
+    return f"{model_library.data_name(record.spec)} {record.spec.model}"
 
 
 def few(scenario="LIN", background="WHITE", snr=0.4, samples=400):
@@ -279,24 +279,24 @@ HERE = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, mo
 
 
 def test_a_model_trained_here_is_kept_found_and_used(empty_cache, short):
-    assert not pipeline.has_model(HERE)
-    record = pipeline.train(HERE)
-    assert pipeline.has_model(HERE) and pipeline.model_record(HERE) == record and record.origin == "trained here"
+    assert not model_library.has_model(HERE)
+    record = model_library.train(HERE)
+    assert model_library.has_model(HERE) and model_library.model_record(HERE) == record and record.origin == "trained here"
     model, test = pipeline.model(HERE), pipeline.dataset(HERE).test
     assert model.accuracy == record.accuracy == (model.predict_proba(test.x).argmax(1) == test.y).mean()
     assert pipeline.explain(HERE).values.shape == (8, 8)
-    assert not pipeline.has_model(HERE.replace(model_seed=1))
+    assert not model_library.has_model(HERE.replace(model_seed=1))
     assert not any(r.origin == "trained here" for r in RECORDS)
 
 
 def test_a_damaged_model_file_is_refused_by_name_and_a_damaged_record_left_out(empty_cache, short):
-    record = pipeline.train(HERE.replace(model_seed=2))
+    record = model_library.train(HERE.replace(model_seed=2))
     file = empty_cache / "models" / record.file
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(InputError, match=record.file):
         models.load(HERE.replace(model_seed=2))
     next(file.parent.glob("*.json")).write_text("{")
-    assert pipeline.model_record(HERE.replace(model_seed=2)) is None
+    assert model_library.model_record(HERE.replace(model_seed=2)) is None
     assert models.records() == RECORDS
 
 
@@ -304,13 +304,13 @@ def test_a_damaged_model_file_is_refused_by_name_and_a_damaged_record_left_out(e
 def test_a_foreign_record_is_left_out(empty_cache, content):
     (empty_cache / "models").mkdir(parents=True)
     (empty_cache / "models" / "foreign.json").write_text(content)
-    assert pipeline.model_record(HERE) is None
-    assert pipeline.known_models(HERE) == []
+    assert model_library.model_record(HERE) is None
+    assert model_library.known_models(HERE) == []
 
 
 def test_a_file_of_another_network_is_refused_by_name(empty_cache, short):
     spec = HERE.replace(model_seed=3)
-    record = pipeline.train(spec)
+    record = model_library.train(spec)
     file = empty_cache / "models" / record.file
     save_file({"1.weight": torch.zeros(3, 64)}, file)
     changed = {**record.to_dict(), "sha256": store.sha256(file)}

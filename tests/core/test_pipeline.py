@@ -16,6 +16,8 @@ from core import (
     Score,
     Spec,
     explain,
+    keys,
+    model_library,
     models,
     pipeline,
     score,
@@ -244,7 +246,7 @@ def test_a_checked_spec_survives_json(spec):
 def test_scores_of_two_readings_of_the_truth_are_kept_apart(monkeypatch):
     monkeypatch.setattr(training, "EPOCHS", 1)
     spec = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, model="LLR", method="input")
-    pipeline.train(spec)
+    model_library.train(spec)
     union, shown = (score(explain(spec.replace(truth=t))) for t in ("union", "shown"))
     assert set(union.values) == set(METRICS)
     assert union.ime < shown.ime and union.emd != shown.emd
@@ -284,8 +286,8 @@ def written(tmp_path, register):
 
 def key_of(spec):
     """A result's key, as a program would make it that starts now."""
-    pipeline._code.cache_clear()
-    return pipeline._key(canonical(spec), pipeline.model(spec.replace(model="MLP")), pipeline.dataset(spec))
+    keys._code.cache_clear()
+    return keys.result_key(canonical(spec), pipeline.model(spec.replace(model="MLP")).digest, pipeline.dataset(spec))
 
 
 @pytest.mark.parametrize("field, registry, like", [("method", METHODS, "gradient"), ("model", MODELS, "MLP"),
@@ -302,26 +304,26 @@ def test_a_registered_functions_own_file_is_part_of_the_key(spec, written, monke
     assert first == key_of(mine)
     file.write_text(file.read_text() + "# changed")
     assert key_of(mine) != first
-    pipeline._code.cache_clear()
+    keys._code.cache_clear()
 
 
 def test_a_metrics_own_file_is_part_of_a_scores_key(spec, written):
     file, found = written(METRICS, "mine", "ime"), explain(spec)
-    first = pipeline.score_key(found, "mine")
+    first = keys.score_key(found, "mine")
     file.write_text(file.read_text() + "# changed")
-    pipeline._code.cache_clear()
-    assert pipeline.score_key(found, "mine") != first
+    keys._code.cache_clear()
+    assert keys.score_key(found, "mine") != first
 
 
 def test_a_function_without_a_file_is_no_trouble():
-    assert pipeline._home(len) == () and pipeline._home(functools.partial(len)) == ()
-    assert pipeline._home(pipeline.explain) == (pipeline.__file__,)
+    assert keys._home(len) == () and keys._home(functools.partial(len)) == ()
+    assert keys._home(pipeline.explain) == (pipeline.__file__,)
 
 
 @pytest.mark.parametrize("library", ["scikit-learn", "numpy", "torch"])
 def test_another_version_of_a_library_is_another_key(spec, monkeypatch, library):
-    first, version = key_of(spec), pipeline.version
-    monkeypatch.setattr(pipeline, "version", lambda name: "0" if name == library else version(name))
+    first, version = key_of(spec), keys.version
+    monkeypatch.setattr(keys, "version", lambda name: "0" if name == library else version(name))
     assert key_of(spec) != first
     monkeypatch.undo()
     assert key_of(spec) == first
@@ -331,7 +333,7 @@ def test_another_data_file_is_another_key():
     spec = canonical(Spec(dataset="mnist", model="PLNN", method="gradient"))
     data, network = pipeline.dataset(spec), pipeline.model(spec)
     other = dataclasses.replace(data, recipe={**data.recipe, "sha256": "0"})
-    assert pipeline._key(spec, network, data) != pipeline._key(spec, network, other)
+    assert keys.result_key(spec, network.digest, data) != keys.result_key(spec, network.digest, other)
 
 
 def test_a_map_may_be_written_by_who_asked_for_it(spec, empty_cache):

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import InputError, Spec, cache, lessons, models, pipeline, regions, store, studio
+from core import InputError, Spec, cache, models, pipeline, regions, store, studio
+from core.lessons.images import _map as lesson_map
 from core.models import catalogue
 from core.models.model import Model, freeze
 from core.registry import MODELS
@@ -43,7 +44,7 @@ def everything(spec):
         "removals": regions.deletion_curves(spec)["saliency"].probability,
         "figure": np.concatenate([a.ravel() for a in studio.content(figure).arrays.values()]),
         "digest": np.frombuffer(json.dumps(studio.fingerprints(figure)["models"]).encode(), np.uint8),
-        "lesson": lessons.pictures._map(spec).values}
+        "lesson": lesson_map(spec).values}
 
 
 def test_every_answer_after_a_retraining_is_the_new_networks(retrain):

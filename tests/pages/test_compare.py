@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
-from core import METHODS, METRICS, MODELS, Spec, explain, pipeline, score
+from core import METHODS, METRICS, MODELS, Spec, explain, model_library, pipeline, score
 from core.figures.heatmap import percents
 from core.figures.style import LIGHT, coloured
 from core.pipeline import DEFAULT_METHODS
@@ -249,8 +249,8 @@ def test_changing_the_scenario_moves_to_an_snr_with_a_ready_model(app):
     for scenario in ("LIN", "MULT", "RIGID", "XOR"):
         app.button_group(key="scenario").set_value(scenario).run()
         assert not app.exception
-        ready = sorted(r["snr"] for r in pipeline.known_models(PLAIN.replace(scenario=scenario))
-                       if r["model"] == "MLP" and r["file"])
+        ready = sorted(r.spec.snr for r in model_library.known_models(PLAIN.replace(scenario=scenario))
+                       if r.spec.model == "MLP" and r.available)
         if ready:
             assert app.select_slider(key="snr").value in ready and app.panels
         else:
@@ -260,14 +260,14 @@ def test_changing_the_scenario_moves_to_an_snr_with_a_ready_model(app):
 def test_snr_values_with_a_ready_model_are_offered(app):
     app.link(methods="gradient")
     offered = {float(text.split()[0]) for text in app.select_slider(key="snr").options}
-    assert offered >= {r["snr"] for r in pipeline.known_models(PLAIN) if r["model"] == "MLP" and r["file"]}
+    assert offered >= {r.spec.snr for r in model_library.known_models(PLAIN) if r.spec.model == "MLP" and r.available}
 
 
 def test_snr_survives_a_browser_that_is_one_picture_behind(app, monkeypatch):
     """A timer's message may still carry the slider's text of the run before: it must mean the same value."""
     app.link(methods="gradient")
     behind = app.select_slider(key="snr")._widget_state
-    monkeypatch.setattr(pipeline, "known_models", lambda spec: [])  # another set of ready SNR values
+    monkeypatch.setattr(model_library, "known_models", lambda spec: [])  # another set of ready SNR values
     app.run()
     monkeypatch.setattr(type(app.select_slider(key="snr")), "_widget_state", behind)
     app.run()
@@ -276,7 +276,7 @@ def test_snr_survives_a_browser_that_is_one_picture_behind(app, monkeypatch):
 
 def test_accuracy_of_the_model_is_shown(app):
     app.link(methods="gradient")
-    assert any(f"{pipeline.models.find(PLAIN)['accuracy']:.1%}" in c.value for c in app.sidebar.caption)
+    assert any(f"{model_library.model_record(PLAIN).accuracy:.1%}" in c.value for c in app.sidebar.caption)
 
 
 @pytest.mark.parametrize("model", MODELS)

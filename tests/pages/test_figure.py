@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core import METHODS, METRICS, Spec, explain, pipeline, score, studio
+from core import METHODS, METRICS, Spec, explain, model_library, pipeline, score, studio
 from core.figures.style import PALETTES, SCALES
 from core.types import SPEC_CHOICES
-from pages.components import choices, downloads, readers, views
-from pages.components.panels import Result
+from pages.components.compare import downloads
+from pages.components.shared import choices, fields, saved_views
+from pages.components.shared.result_panels import Result
 
 PLAIN = Spec(size=8, snr=0.15)
 STUDIO = "pages/figure.py"
@@ -67,7 +68,7 @@ def test_the_studio_opens_with_the_comparison_as_a_figure(open_studio):
     shown = studio.restore(settings_in(picture(app)))[0]
     assert shown.rows == (PLAIN.replace(method="patternlocal"),)
     assert [name for name, _ in shown.columns] == ["image", "truth", *pipeline.DEFAULT_METHODS]
-    assert any("XAI-TRIS XOR CORR at 8 × 8" in c.value for c in app.code)
+    assert any("XAI-TRIS XOR CORR, SNR 0.15, 8 × 8" in c.value for c in app.code)
     assert len(app.main.get("download_button")) == 6
 
 
@@ -213,18 +214,18 @@ def test_eight_readers_exporting_at_once_get_their_own_files():
 
 def random_state(rng: random.Random) -> dict[str, str]:
     """A valid address with many choices, none at its default."""
-    records = [r for r in pipeline.models.records() if r["file"] and r["size"] == 8]
+    records = [r for r in model_library.model_records() if r.available and r.spec.size == 8]
     record = rng.choice(records)
-    state = {n: str(record[n]) for n in ("scenario", "background", "snr", "size", "model")}
+    state = {n: str(getattr(record.spec, n)) for n in ("scenario", "background", "snr", "size", "model")}
     if rng.random() < 0.2:
         state = {"dataset": "mnist", "model": rng.choice(["PLNN", "LMT"])}
     wanted = {
         "image": str(rng.randrange(1, 1000)), "seed": str(rng.randrange(1, 2**31)),
         "methods": ",".join(rng.sample(["gradient", "sobel", "input", "random"], 2)),
         **{n: rng.choice(SPEC_CHOICES[n]) for n in ("truth", "output", "target")},
-        "scale": rng.choice(list(SCALES)), "outline": "False", "sort": rng.choice(readers.SORTS),
+        "scale": rng.choice(list(SCALES)), "outline": "False", "sort": rng.choice(fields.SORTS),
         "row": str(rng.randrange(8)), "column": str(rng.randrange(8)), "table": "True",
-        "closer": rng.choice(readers.CLOSER[::4]), "palette": rng.choice(list(PALETTES)), "points": "8.5",
+        "closer": rng.choice(fields.CLOSER[::4]), "palette": rng.choice(list(PALETTES)), "points": "8.5",
         "width": rng.choice(["column", "slide"]), "dpi": "600", "file": rng.choice(["png", "svg"]),
         "title": "A | title, 50 %", "columns": "image;lime:samples=70;gradient",
         "rows": f"image={rng.randrange(9)};image=3,scenario=LIN,snr=0.3",
@@ -232,9 +233,9 @@ def random_state(rng: random.Random) -> dict[str, str]:
         "figure": rng.choice(["examples", "toy", "regions"]),
         "lime.samples": str(rng.randrange(10, 999)), "toy.tau": "0.5",
         "pin": "method=gradient&image=4&size=8&snr=0.15",
-        "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": readers.VIEWS[2]}
+        "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": fields.VIEWS[2]}
     state |= {name: wanted[name] for name in rng.sample(sorted(wanted), 12)}
-    plain = {name: default for name, (default, _) in readers.READERS.items()}
+    plain = {name: default for name, (default, _) in fields.readers(state.get("dataset", "xai-tris")).items()}
     return {n: v for n, v in state.items() if n not in plain or v != str(plain[n])}
 
 
@@ -299,7 +300,7 @@ def test_views_are_saved_opened_and_forgotten(app):
 
 def test_views_go_into_a_file_and_come_back():
     texts = ["a?page=figure&size=8", "b (2)?image=3"]
-    assert views.loaded(views.dumped(texts).encode()) == texts
+    assert saved_views.loaded(saved_views.dumped(texts).encode()) == texts
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b"{}", b'{"views": 3}', b'{"views": {"<b>": "x"}}',
@@ -307,7 +308,7 @@ def test_views_go_into_a_file_and_come_back():
                                   b" " * 1_000_000], ids=range(8))
 def test_a_file_without_views_is_refused_in_one_sentence(data):
     with pytest.raises(choices.InputError) as error:
-        views.loaded(data)
+        saved_views.loaded(data)
     assert str(error.value).count(". ") == 0
 
 
@@ -345,7 +346,7 @@ def test_through_snr_shows_every_trained_snr(app):
     app.link(methods="gradient,patternlocal", closer="through SNR", image=2)
     assert not app.exception
     table = app.dataframe[-1].value
-    ready = sorted({r["snr"] for r in pipeline.known_models(PLAIN) if r["model"] == "MLP" and r["file"]})
+    ready = sorted({r.spec.snr for r in model_library.known_models(PLAIN) if r.spec.model == "MLP" and r.available})
     assert list(dict.fromkeys(table["SNR"])) == [f"{v:g}" for v in ready]
     for _, row in table.iterrows():
         name = next(n for n, m in METHODS.items() if m.label == row["Method"])
@@ -364,7 +365,7 @@ def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, c
 
     app.link(methods="lime", image=3, **{"lime.samples": 50})
     link, command, code = (c.value for c in app.open("share").main.code[:3])
-    assert link.endswith("?" + urlencode({"size": 8, "snr": 0.15, "image": 3, "methods": "lime", "lime.samples": 50}))
+    assert link.endswith("?" + urlencode({"snr": 0.15, "size": 8, "image": 3, "methods": "lime", "lime.samples": 50}))
     expected = score(explain(PLAIN.replace(method="lime", image=3, options={"samples": 50})))
     assert main([*command.removeprefix("python -m core ").split(), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["images"] == [{"image": 3, **expected.values}]
@@ -375,7 +376,7 @@ def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, c
 def test_the_studio_s_python_draws_the_same_file(open_studio, python, tmp_path):
     app = open_studio(file="png", columns="image;gradient", outline=False)
     code = next(c.value for c in app.open("share").code if "studio.restore" in c.value)
-    root = str(Path(choices.__file__).parents[2])
+    root = str(Path(choices.__file__).parents[3])
     run = python("-c", f"import os, sys\nos.chdir({str(tmp_path)!r})\nsys.path.insert(0, {root!r})\n{code}")
     assert run.returncode == 0, run.stderr
     assert (tmp_path / "figure.png").read_bytes() == picture(app)

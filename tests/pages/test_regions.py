@@ -1,6 +1,6 @@
 import pytest
 
-from pages.components.readers import VIEWS
+from pages.components.shared.fields import VIEWS
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_link_with_nonsense_is_told_and_the_page_works(page):
 
 def test_a_model_that_was_never_trained_is_offered(page):
     app = page(snr=0.01)
-    assert not app.exception and any("Train it" in b.label for b in app.button)
+    assert not app.exception and any("Train this model" in b.label for b in app.button)
 
 
 @pytest.mark.parametrize("view", VIEWS)

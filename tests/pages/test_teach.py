@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core import cache, lessons
-from pages.components.readers import FAMILIES
+from pages.components.shared.fields import FAMILIES
 
 CHARTS = {"idea": (1, 1), "two variables": (1, 2), "weight to pattern": (1, 2), "XOR": (1, 0), "bandwidth": (0, 1),
           "images": (0, 0)}  # before and after the answer

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from core import pipeline
+from core import model_library, pipeline
 from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS
 from core.types import Attribution, InputError, NotApplicable, Spec
-from pages.components import choices, readers
-from pages.components.maps import WIDTH, View, say, show, signed, title
-from pages.components.panels import Result
+from pages.components.shared import choices, fields
+from pages.components.shared.map_panel import WIDTH, View, say, show, signed, title
+from pages.components.shared.result_panels import Result
 
 
 def look(found: Sequence[Result], spec: Spec, view: View) -> None:
@@ -29,14 +29,14 @@ def look(found: Sequence[Result], spec: Spec, view: View) -> None:
         method = st.selectbox("Result", names, format_func=lambda n: METHODS[n].label, width=240,
                               help="Pin one as A. Then change image, data, model or options: B is its method there.")
         here = next(r.attribution for r in drawn if r.method == method)
-        st.button("Pin as A", icon=":material/keep:", on_click=pin, args=(readers.spec_text(here.spec),))
+        st.button("Pin as A", icon=":material/keep:", on_click=pin, args=(fields.spec_text(here.spec),))
         if state.pin:
             st.button("Unpin", icon=":material/keep_off:", on_click=pin, args=("",))
     if not state.pin:
         say("Nothing is pinned yet.")
         return
     try:
-        a = pipeline.explain(readers.read_spec(state.pin))
+        a = pipeline.explain(fields.read_spec(state.pin))
         b = pipeline.explain(choices.of_method(spec, a.spec.method))
     except NotApplicable as reason:
         st.info(f"Does not apply here: {reason}")
@@ -53,7 +53,7 @@ def _beside(a: Attribution, b: Attribution, view: View) -> None:
             with st.container(width=WIDTH, gap="xsmall", key=f"pinned.{name}"):
                 title(f"{name} · {label}")
                 _map(found, view, f"pinned.map.{name}")
-                say(f"{pipeline.models.name_of(found.spec)}, {found.spec.model}, image {found.spec.image}")
+                say(f"{model_library.data_name(found.spec)}, {found.spec.model}, image {found.spec.image}")
         with st.container(width=WIDTH, gap="xsmall", key="pinned.difference"):
             title("B − A")
             if a.values.shape == b.values.shape:

@@ -10,8 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 from core import lessons
 from core.figures.style import DARK, LIGHT
 from core.types import InputError
-from pages.components import choices, frame, lesson_images, lesson_toys, readers
-from pages.components.lesson_parts import Step
+from pages.components.shared import choices, frame
+from pages.components.suppressors import steps_images, steps_variables
+from pages.components.suppressors.parts import Step
 
 NAMES = {"idea": "The idea", "two variables": "1 Two variables", "weight to pattern": "2 From weight to pattern",
          "XOR": "3 XOR", "bandwidth": "How far it reaches", "images": "4 In images"}
@@ -84,9 +85,9 @@ def page(top: DeltaGenerator) -> None:
     step = Step({name: state[name] for name in lessons.SLIDERS}, DARK if frame.dark() else LIGHT,
                 state.present, state.reveal)
     drawn: dict[str, Callable[[Step], None]] = {
-        "idea": lesson_images.idea, "two variables": lesson_toys.two_variables,
-        "weight to pattern": lesson_toys.weight_to_pattern, "XOR": lesson_toys.xor,
-        "bandwidth": lesson_toys.bandwidth, "images": lesson_images.backgrounds}
+        "idea": steps_images.idea, "two variables": steps_variables.two_variables,
+        "weight to pattern": steps_variables.weight_to_pattern, "XOR": steps_variables.xor,
+        "bandwidth": steps_variables.bandwidth, "images": steps_images.backgrounds}
     try:
         drawn[state.step](step)
     except InputError as error:
@@ -123,8 +124,7 @@ def _to_compare() -> None:
     if not st.button("The same in Compare", icon=":material/compare:", type="tertiary"):
         return
     spec, methods = lessons.comparison(state.step, {name: state[name] for name in lessons.SLIDERS})
-    for name in readers.SHARED:
-        state[name] = getattr(spec, name)
+    choices.choose(spec)
     state.images, state.methods = "all images", list(methods)
     for method, options in methods.items():
         choices.set_method_options(method, options)

@@ -1,6 +1,6 @@
 """What the reader has chosen, in the session and in the address: copying one restores the other.
 
-Which choices there are stands in pages.components.readers. Streamlit's own binding of widgets to addresses is not
+Which choices there are stands in pages.components.shared.fields. Streamlit's own binding of widgets to addresses is not
 used: it does not follow values set by code (previous, next, nearest ready SNR), and it drops a bad value without a
 word.
 """
@@ -12,11 +12,10 @@ from typing import Any
 
 import streamlit as st
 
-from core import pipeline
-from core.registry import DATASETS, FIELDS, OF_DATA, models_for, usual_model
+from core.registry import DATASETS, canonical, models_for, usual_model
 from core.types import InputError, Spec
-from pages.components import readers
-from pages.components.readers import ALL_IMAGES, READERS, SEPARATORS, SHARED, filters
+from pages.components.shared import fields
+from pages.components.shared.fields import ALL_IMAGES, SEPARATORS, SHARED, filters
 
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
 
@@ -24,26 +23,31 @@ STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notice
 def restore() -> None:
     """Puts the choices into the session before any widget is drawn: from the address when the reader
     opened or went back to one, else as they were left."""
-    state, kept = st.session_state, st.session_state.setdefault(STATE, {})
-    for name, (default, _) in READERS.items():
-        kept[name] = state.get(name, kept.get(name, default))
-    kept.setdefault(OPTIONS, {})
+    state, kept = st.session_state, st.session_state.setdefault(STATE, {OPTIONS: {}})
+    for dataset in DATASETS:
+        for name, (default, _) in fields.readers(dataset).items():
+            kept[name] = state.get(name, kept.get(name, default))
     address = st.query_params.to_dict()
     written = state.get(WRITTEN)
     if written is None or (address != written and _address(kept) == written):
         _read(address, kept)
     to_data(kept)
-    for name in READERS:
+    for name in fields.names():
         state[name] = kept[name]
 
 
 def to_data(kept: Any) -> None:
-    """Makes choices fit the chosen data set: its usual model and all images in place of what it does not have."""
+    """Makes choices fit the chosen data set: its defaults in place of what it does not have."""
     if kept["model"] not in models_for(kept["dataset"]):
         if st.query_params.get("model") == kept["model"]:
             tell(f"{kept['model']} is not made for {DATASETS[kept['dataset']].label}; "
                  f"{' and '.join(models_for(kept['dataset']))} are.")
         kept["model"] = usual_model(kept["dataset"])
+    for name, option in fields.data_options(kept["dataset"]).items():
+        try:
+            kept[name] = option.check(kept[name])
+        except InputError:
+            kept[name] = option.default
     if kept["images"] not in filters(kept["dataset"]):
         kept["images"] = ALL_IMAGES
 
@@ -51,7 +55,7 @@ def to_data(kept: Any) -> None:
 def write() -> None:
     """Puts the choices into the address; called once the page's choices are settled."""
     kept = st.session_state[STATE]
-    kept.update({name: st.session_state[name] for name in READERS if name in st.session_state})
+    kept.update({name: st.session_state[name] for name in fields.names() if name in st.session_state})
     address, written = _address(kept), st.session_state.get(WRITTEN)
     if written not in (None, address):
         st.session_state.pop(NOTICES, None)
@@ -72,7 +76,20 @@ def notices() -> list[str]:
 
 def spec() -> Spec:
     """The Spec of the chosen data, model and image; ``of_method`` adds a method."""
-    return Spec(**{name: st.session_state[name] for name in SHARED})
+    state = st.session_state
+    data = DATASETS[state.dataset].spec(**{name: state[name] for name in fields.data_options(state.dataset)})
+    return data.replace(**{name: state[name] for name in SHARED})
+
+
+def choose(wanted: Spec) -> None:
+    """Chooses the data, model and image of a Spec."""
+    data, state = DATASETS[wanted.dataset], st.session_state
+    state.dataset = wanted.dataset
+    for name, value in data.arguments(wanted).items():
+        if name in fields.data_options(wanted.dataset):
+            state[name] = value
+    for name in SHARED:
+        state[name] = getattr(wanted, name)
 
 
 def address() -> dict[str, str]:
@@ -82,7 +99,7 @@ def address() -> dict[str, str]:
 
 def of_method(base: Spec, method: str) -> Spec:
     """The Spec of one method with the options chosen for it."""
-    return pipeline.check(base.replace(method=method, options=method_options(method)))
+    return canonical(base.replace(method=method, options=method_options(method)))
 
 
 def method_options(method: str) -> Mapping[str, Any]:
@@ -91,31 +108,33 @@ def method_options(method: str) -> Mapping[str, Any]:
 
 def set_method_options(method: str, values: Mapping[str, Any]) -> None:
     """Keeps those that differ from the defaults of the method, or of the kind of figure."""
-    st.session_state[STATE][OPTIONS][method] = readers.entry(method).changed(values)
+    st.session_state[STATE][OPTIONS][method] = fields.entry(method).changed(values)
 
 
 def _address(kept: Mapping[str, Any]) -> dict[str, str]:
-    has = {FIELDS.get(option.name, option.name) for option in DATASETS[kept["dataset"]].options}
-    plain = {name: SEPARATORS.get(name, ",").join(value) if isinstance(value, list) else str(value)
-             for name, value in kept.items()
-             if name in READERS and value != READERS[name][0] and (name in has or name not in OF_DATA)}
+    plain = {name: SEPARATORS.get(name, ",").join(kept[name]) if isinstance(kept[name], list) else str(kept[name])
+             for name, (default, _) in fields.readers(kept["dataset"]).items() if kept[name] != default}
     options = {f"{method}.{name}": str(value) for method, values in kept[OPTIONS].items()
                for name, value in values.items()}
     return plain | options
 
 
 def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
-    kept.update({name: default for name, (default, _) in READERS.items()}, **{OPTIONS: {}})
+    dataset = address.get("dataset", Spec.dataset)
+    readers = fields.readers(dataset if dataset in DATASETS else Spec.dataset)
+    kept.update({name: default for name, (default, _) in readers.items()}, **{OPTIONS: {}})
     st.session_state.pop(NOTICES, None)
     st.session_state.pop(WRITTEN, None)
     for name, text in address.items():
         try:
             method, dot, option = name.partition(".")
             if dot:
-                entry = readers.entry(method)
+                entry = fields.entry(method)
                 kept[OPTIONS].setdefault(method, {})[option] = entry.check({option: text})[option]
-            elif name in READERS:
-                kept[name] = READERS[name][1](name, text)
+            elif name in readers:
+                kept[name] = readers[name][1](name, text)
+            elif name in fields.names():
+                continue  # what another data set has
             else:
                 raise InputError(f"There is no choice named {name!r}.")
         except InputError as error:

@@ -13,10 +13,10 @@ from core.figures.style import PALETTES, SCALES
 from core.registry import METHODS, METRICS
 from core.studio import FIGURES, FigureSpec
 from core.types import InputError
-from pages.components import choices, controls, explore, readers, share
-from pages.components.maps import say
-from pages.components.panels import BLANK
-from pages.components.progress import counted
+from pages.components.shared import choices, controls, fields, image_page, share
+from pages.components.shared.map_panel import say
+from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import BLANK
 
 PREVIEW_DPI = 200
 RESTORED, CANCELLED = "restored_figure", "cancelled_figure"
@@ -30,12 +30,12 @@ def page() -> None:
     controls.data_and_model()
     saved = st.sidebar.container()
     sheet, settings = st.columns([5, 2], gap="large")
-    with explore.told(sheet), pipeline.same_networks():
+    with image_page.told(sheet), pipeline.same_networks():
         with settings:
             _content()
             _look()
             _restore()
-        explore.settle(top, saved)
+        image_page.settle(top, saved)
         _show(chosen())
 
 
@@ -68,7 +68,7 @@ def _content() -> None:
     if state.figure == "maps":
         _rows()
         _columns()
-        st.multiselect("Below each map", readers.BELOW, key="below", wrap=True,
+        st.multiselect("Below each map", fields.BELOW, key="below", wrap=True,
                        format_func=lambda n: METRICS[n].label if n in METRICS else "Largest value")
     elif state.figure == "regions":
         _rows()
@@ -176,8 +176,7 @@ def _choose(figure: FigureSpec) -> None:
     """Sets every choice so that ``chosen()`` is this figure."""
     state = st.session_state
     base = figure.rows[0] if figure.rows else choices.spec()
-    for name in readers.SHARED:
-        state[name] = getattr(base, name)
+    choices.choose(base)
     base = choices.spec()
     plain = studio.preset(figure.kind, base).rows
     state.figure, state.below = figure.kind, list(figure.below)

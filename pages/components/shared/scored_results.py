@@ -1,4 +1,4 @@
-"""Compare's results: computing the maps with counted progress, and filling in scores as they are ready."""
+"""Results with their scores as far as they are known; the missing ones are filled in as they arrive."""
 
 from __future__ import annotations
 
@@ -7,48 +7,21 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import pipeline
-from core.registry import METHODS, METRICS
-from core.types import Attribution, NotApplicable, Score, Spec
-from pages.components import choices, closer, downloads, jobs, panels
-from pages.components.maps import View
-from pages.components.panels import Result
-from pages.components.progress import counted
+from core.registry import METRICS
+from core.types import Attribution, Score
+from pages.components.shared import result_panels, score_jobs
+from pages.components.shared.map_panel import View
+from pages.components.shared.result_panels import Result
 
 TOGETHER = 6.0  # seconds: scores that arrive within it are shown by one run
 SLOW = [name for name, metric in METRICS.items() if metric.slow]
-
-
-def page(spec: Spec) -> None:
-    """The comparison of one image, what can be taken away of it, and a closer look."""
-    found, view = results(spec, st.session_state.methods), View.chosen()
-    show(found, view)
-    if any(r.attribution for r in found):
-        downloads.bar(found, view.scale, view.outline)
-        closer.look(found, view)
-
-
-def results(base: Spec, methods: Sequence[str]) -> list[Result]:
-    """The maps of all methods with the scores known so far, in the order the reader chose."""
-    found = []
-    with counted() as tell:
-        for done, method in enumerate(methods):
-            tell(done, len(methods), f"maps, {METHODS[method].label} next")
-            try:
-                attribution = pipeline.explain(choices.of_method(base, method))
-            except NotApplicable as reason:
-                found.append(Result(method, reason=str(reason)))
-            else:
-                found.append(Result(method, attribution, score=known(attribution)))
-    jobs.drop_waiting({pipeline.score_key(r.attribution, name) for r in found if r.attribution for name in SLOW})
-    return _sorted(found)
 
 
 def known(attribution: Attribution) -> Score:
     """The scores of a map that need not be waited for."""
     score = Score({}, {}, {})
     for name in METRICS:
-        if found := jobs.known_score(attribution, name):
+        if found := score_jobs.known_score(attribution, name):
             score = merged(score, found)
     return score
 
@@ -57,17 +30,9 @@ def merged(one: Score, other: Score) -> Score:
     return Score({**one.values, **other.values}, {**one.reasons, **other.reasons}, {**one.seconds, **other.seconds})
 
 
-def _sorted(found: list[Result]) -> list[Result]:
-    by = next((name for name, m in METRICS.items() if m.label == st.session_state.sort), None)
-    if by is None:
-        return found
-    rank = panels.ranked(found)[by]
-    return sorted(found, key=lambda r: rank.get(r.method, len(found) + 1))
-
-
 def show(found: Sequence[Result], view: View) -> None:
     """Panels with their scores; those still being computed are filled in as they arrive."""
-    panels.draw(found, view)
+    result_panels.draw(found, view)
     drawn = [r for r in found if r.attribution]
     if waiting := [r for r in drawn if set(r.score.values) != set(METRICS)]:
         specs = [r.attribution.spec for r in drawn]
@@ -90,7 +55,7 @@ def _wait(waiting: Sequence[Result], calls: list[float]) -> None:
     missing = len(waiting) * len(SLOW)
     calls.append(time.monotonic())
     if len(calls) > 1:
-        futures = [jobs.start_score(r.attribution, name) for r in waiting for name in SLOW]
+        futures = [score_jobs.start_score(r.attribution, name) for r in waiting for name in SLOW]
         missing = sum(not future.done() for future in futures)
         if not missing or (missing < len(futures) and calls[-1] - calls[1] > TOGETHER):
             st.rerun()

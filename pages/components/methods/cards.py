@@ -12,8 +12,8 @@ from core import lessons
 from core.figures import thumbnails
 from core.figures.style import DARK, LIGHT, Theme
 from core.registry import Entry, Option
-from pages.components import choices, frame, readers
-from pages.components.progress import counted
+from pages.components.shared import choices, fields, frame
+from pages.components.shared.progress import counted
 
 EDGE = 92  # pixels of a tiny picture
 STYLE = """<style>
@@ -50,7 +50,7 @@ def page() -> None:
     choices.restore()
     choices.write()
     st.html(STYLE)
-    st.segmented_control("Family", readers.FAMILIES, key="family", required=True, label_visibility="collapsed",
+    st.segmented_control("Family", fields.FAMILIES, key="family", required=True, label_visibility="collapsed",
                          wrap=True, format_func=lambda text: text[0].upper() + text[1:])
     for notice in choices.notices():
         st.warning(f"The link could not be followed in full. {notice}")

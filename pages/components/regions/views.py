@@ -14,10 +14,10 @@ from core import pipeline, regions
 from core.figures import screen
 from core.registry import DATASETS, METHODS
 from core.types import NotApplicable, Spec
-from pages.components import choices, comparison, frame, readers, share
-from pages.components.maps import WIDTH, View, photograph, say, show, signed, title
-from pages.components.panels import Result, percent
-from pages.components.progress import counted
+from pages.components.shared import choices, fields, frame, scored_results, share
+from pages.components.shared.map_panel import WIDTH, View, photograph, say, show, signed, title
+from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import Result, percent
 
 BORDERS = 60  # borders up to which a line shows them
 SOON = 0.8  # seconds after which what is known is shown while the rest is computed
@@ -26,14 +26,14 @@ FLIP = 0.1  # of its map's largest value: below it a sign means little
 
 def bar() -> None:
     """Which of the views."""
-    st.segmented_control("View", readers.VIEWS, key="region_view", required=True, label_visibility="collapsed",
+    st.segmented_control("View", fields.VIEWS, key="region_view", required=True, label_visibility="collapsed",
                          format_func=_sentence)
 
 
 def page(spec: Spec) -> None:
     """The chosen view of one image."""
     views = _decision, _consistency, _map, _line, _errors, _removals, _innocent
-    dict(zip(readers.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
+    dict(zip(fields.VIEWS, views, strict=True))[st.session_state.region_view](spec, View.chosen())
     share.popover(lambda: share.of_maps([choices.of_method(spec, "openapi")]))
     frame.fetch_charts()
 
@@ -237,8 +237,8 @@ def _innocent(spec: Spec, view: View) -> None:
         except NotApplicable as reason:
             found.append(Result(method, reason=str(reason)))
             continue
-        found.append(Result(method, attribution, score=comparison.known(attribution)))
-    comparison.show(found, replace(view, options=False))
+        found.append(Result(method, attribution, score=scored_results.known(attribution)))
+    scored_results.show(found, replace(view, options=False))
     if st.button("Open both in Compare", icon=":material/compare:"):
         _to_compare()
 

@@ -8,9 +8,9 @@ import streamlit as st
 from core import lessons
 from core.figures import lesson as figures
 from core.registry import METHODS
-from pages.components import readers
-from pages.components.lesson_parts import Step, ask, chart, picture, row, slide
-from pages.components.progress import counted
+from pages.components.shared import fields
+from pages.components.shared.progress import counted
+from pages.components.suppressors.parts import Step, ask, chart, picture, row, slide
 
 
 def idea(step: Step) -> None:
@@ -70,7 +70,7 @@ def backgrounds(step: Step) -> None:
             f"{corr.zones['gradient'][most]:.0%} of it. PatternLocal has {corr.zones['patternlocal'][0]:.0%} inside "
             "the shape.")
     if step.reveal:
-        st.segmented_control("Show", readers.PICTURED, key="pictured", required=True, label_visibility="collapsed",
+        st.segmented_control("Show", fields.PICTURED, key="pictured", required=True, label_visibility="collapsed",
                              format_func={"maps": "Maps", "curve": "Share over the threshold"}.get)
     if step.reveal and st.session_state.pictured == "curve":
         _curve(corr, step)

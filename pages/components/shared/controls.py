@@ -6,11 +6,11 @@ import random
 
 import streamlit as st
 
-from core import pipeline
+from core import model_library, pipeline
 from core.figures.style import SCALES
 from core.registry import DATASETS, METHODS, MODELS, Option, models_for
 from core.types import SPEC_CHOICES, Spec
-from pages.components import choices, readers
+from pages.components.shared import choices, fields
 
 GRID = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WORDS = {
@@ -28,29 +28,41 @@ def data_and_model() -> None:
                      on_change=lambda: choices.to_data(st.session_state),
                      help=" ".join(f"**{d.label}**: {d.summary}" for d in DATASETS.values()))
         data = DATASETS[st.session_state.dataset]
-        for option in data.options:
-            if option.choices:
-                st.segmented_control(option.label, option.choices, key=option.name, help=option.help,
-                                     required=True, on_change=to_ready_snr, width="stretch",
-                                     format_func=lambda v: f"{v} × {v}" if isinstance(v, int) else v)
-        if any(option.name == "snr" for option in data.options):
-            snr_slider()
+        for option in fields.data_options(data.name).values():
+            data_widget(option)
         st.subheader("Model")
         fitting = models_for(data.name)
         st.segmented_control("Kind", fitting, key="model", required=True, on_change=to_ready_snr,
                              label_visibility="collapsed", width="stretch",
                              help=" ".join(f"**{name}**: {MODELS[name].summary}" for name in fitting))
         accuracy(choices.spec())
-        with st.expander("What is explained, and the truth" if data.truth else "What is explained"):
+        with st.expander("What is explained, and the truth" if data.has_ground_truth else "What is explained"):
             for name, label, text in (
                     ("output", "Explained output", "The margin is the logit difference; the probability saturates "
                      "when the model is sure, and its gradient vanishes."),
                     ("target", "Of which class", "The class the model predicts, or the label."),
                     ("truth", "Important pixels", "As published: all shapes of the scenario (the absence of a shape "
-                     "tells something too); RIGID: the shape in this image."))[:3 if data.truth else 2]:
+                     "tells something too); RIGID: the shape in this image."))[:3 if data.has_ground_truth else 2]:
                 st.selectbox(label, SPEC_CHOICES[name], key=name, help=text, format_func=WORDS.get)
             st.number_input("Seed of random methods", 0, 2**31 - 1, key="seed",
                             help="The same seed gives the same map, everywhere.")
+
+
+def data_widget(option: Option) -> None:
+    """The widget of a data set's option, whose value lies in the session under its name."""
+    if option.name == "snr":
+        snr_slider()
+    elif option.choices:
+        st.segmented_control(option.label, option.choices, key=option.name, help=option.help, required=True,
+                             on_change=to_ready_snr, width="stretch",
+                             format_func=option.text if option.form else str)
+    elif isinstance(option.default, bool):
+        st.toggle(option.label, key=option.name, help=option.help, on_change=to_ready_snr)
+    else:
+        whole = isinstance(option.default, int)
+        low, high = (int(option.low), int(option.high)) if whole else (option.low, option.high)
+        st.slider(option.label, low, high, key=option.name, help=option.help, on_change=to_ready_snr,
+                  step=1 if whole else 0.05 if option.high > 1 else 0.01)
 
 
 def snr_slider() -> None:
@@ -66,31 +78,32 @@ def snr_slider() -> None:
 
 def ready_snrs(spec: Spec) -> list[float]:
     """SNR values for which the Spec's kind of model is trained."""
-    return sorted({r["snr"] for r in pipeline.known_models(spec) if r["model"] == spec.model and r["file"]})
+    records = model_library.known_models(spec)
+    return sorted({r.spec.snr for r in records if r.spec.model == spec.model and r.available})
 
 
 def to_ready_snr() -> None:
     """After a change of data or model: the nearest SNR with a trained model, when there is one."""
     spec = choices.spec()
-    ready = ready_snrs(spec) if "snr" in DATASETS[spec.dataset].arguments(spec) else []
+    ready = ready_snrs(spec) if "snr" in fields.data_options(spec.dataset) else []
     if ready and spec.snr not in ready:
         st.session_state.snr = min(ready, key=lambda snr: abs(snr - spec.snr))
 
 
 def accuracy(spec: Spec) -> None:
     """The model's test accuracy, with a warning where scores mean little."""
-    record = pipeline.models.find(spec)
-    if record and record["file"]:
-        st.caption(f"Test accuracy **{record['accuracy']:.1%}**")
-        if DATASETS[spec.dataset].truth and record["accuracy"] <= pipeline.models.GENERALISES:
+    record = model_library.model_record(spec)
+    if record and record.available:
+        st.caption(f"Test accuracy **{record.accuracy:.1%}**")
+        if DATASETS[spec.dataset].has_ground_truth and record.accuracy <= model_library.GENERALISES:
             st.warning("Below 90 %: the model does not generalise, so scores are not meaningful.")
     elif record:
-        st.caption(f"Not available: training reached {record['accuracy']:.1%} on test images, below 90 %.")
+        st.caption(f"Not available: training reached {record.accuracy:.1%} on test images, below 90 %.")
 
 
 def image_bar(spec: Spec) -> int | None:
     """Which image: number, previous, next, random, filter. None when no image passes the filter."""
-    filters, classes = readers.filters(spec.dataset), DATASETS[spec.dataset].classes
+    filters, classes = fields.filters(spec.dataset), DATASETS[spec.dataset].classes
     passing = pipeline.choose(spec, **filters[st.session_state.images])
     total = len(pipeline.dataset(spec).test)
     if st.session_state.image >= total:
@@ -137,7 +150,7 @@ def view_bar() -> None:
         with st.popover("View", icon=":material/visibility:"):
             st.segmented_control("Colour scale", list(SCALES), key="scale", required=True, format_func=WORDS.get,
                                  help=" ".join(f"**{WORDS[n]}**: {text}." for n, text in SCALES.items()))
-            st.segmented_control("Order", readers.SORTS, key="sort", required=True,
+            st.segmented_control("Order", fields.SORTS, key="sort", required=True,
                                  help="As chosen, or the best score first.")
             st.toggle("Outline of the important pixels", key="outline")
             st.toggle("Scores as a table", key="table")

@@ -9,8 +9,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.types import InputError
-from pages.components import choices, readers
-from pages.components.frame import ROOT
+from pages.components.shared import choices, fields
+from pages.components.shared.frame import ROOT
 
 FAULT = "views_fault"
 PAGES = ("compare", "regions", "suppressors", "methods", "figure")
@@ -47,7 +47,7 @@ def _here() -> str:
 def _open(address: str) -> None:
     given = dict(parse_qsl(address))
     page = given.pop("page", "")
-    given["views"] = readers.SEPARATORS["views"].join(st.session_state.views)
+    given["views"] = fields.SEPARATORS["views"].join(st.session_state.views)
     st.switch_page(ROOT / "pages" / f"{page if page in PAGES else PAGES[0]}.py", query_params=given)
 
 
@@ -64,7 +64,7 @@ def _forget(text: str) -> None:
 def _put(texts: list[str]) -> None:
     st.session_state.pop(FAULT, None)
     try:
-        st.session_state.views = readers.checked_views(texts)
+        st.session_state.views = fields.checked_views(texts)
     except InputError as error:
         st.session_state[FAULT] = str(error)
 
@@ -79,7 +79,7 @@ def loaded(data: bytes) -> list[str]:
     if len(data) > LARGEST:
         raise InputError("A file of views is never this large, so nothing was read.")
     try:
-        return readers.checked_views([f"{name}?{address}" for name, address in json.loads(data)["views"].items()])
+        return fields.checked_views([f"{name}?{address}" for name, address in json.loads(data)["views"].items()])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(str(error) if isinstance(error, InputError) else
                          "This file holds no saved views: it is not the JSON that Download all gives.") from None

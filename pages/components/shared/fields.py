@@ -1,6 +1,6 @@
 """Every choice a reader of the pages can make: its name, its default, and how a text from an address is checked.
 
-Widgets use the name as their key; pages.components.choices keeps what was chosen.
+Widgets use the name as their key; pages.components.shared.choices keeps what was chosen.
 """
 
 from __future__ import annotations
@@ -10,11 +10,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from core import lessons, pipeline
+from core import lessons
 from core.figures.style import SCALES
 from core.pipeline import DEFAULT_METHODS
 from core.regions import PARTNERS, SAMPLINGS
-from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, named
+from core.registry import (
+    DATASETS,
+    METHODS,
+    METRICS,
+    MODELS,
+    Entry,
+    Option,
+    canonical,
+    non_default_fields,
+    spec_of,
+)
 from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
 ALL_IMAGES = "all images"
@@ -26,14 +36,31 @@ PICTURED = ("maps", "curve")
 FAMILIES = ("methods", "metrics", "data sets", "models", "glossary")
 
 
+Reader = Callable[[str, str], Any]
+
+
 def _choice(allowed: Any) -> Callable[[str, str], Any]:
     allowed = tuple(dict.fromkeys(allowed))
     return lambda name, text: one_of(name, text, allowed)
 
 
-def _option(family: Any, entry: str, name: str) -> Callable[[str, str], Any]:
-    option = next(o for o in family[entry].options if o.name == name)
-    return lambda _, text: option.check(text)
+def data_options(dataset: str) -> dict[str, Option]:
+    """The options of a data set that pages offer, by name."""
+    return {option.name: option for option in DATASETS[dataset].options if option.on_pages}
+
+
+def readers(dataset: str) -> dict[str, tuple[Any, Reader]]:
+    """Every choice with its default, and how a text from an address is checked, for one data set."""
+    def of(option: Option) -> tuple[Any, Reader]:
+        return option.default, lambda _, text: option.check(text)
+
+    return {"dataset": (Spec.dataset, _choice(DATASETS)),
+            **{name: of(option) for name, option in data_options(dataset).items()}, **READERS}
+
+
+def names() -> list[str]:
+    """The names of all choices, whatever the data set."""
+    return list({name: None for dataset in DATASETS for name in readers(dataset)})
 
 
 def _slider(name: str) -> Callable[[str, str], Any]:
@@ -117,14 +144,9 @@ def checked_views(texts: Sequence[str]) -> list[str]:
 PLAIN = Spec()
 VIEW, LONGEST_VIEW, MOST_VIEWS = re.compile(r"[\w .,()\-]{1,40}"), 2000, 12
 BELOW = (*METRICS, "largest")
-SHARED = ("dataset", "scenario", "background", "size", "snr", "model", "truth", "output", "target", "seed", "image")
+SHARED = ("model", "truth", "output", "target", "seed", "image")  # fields of a Spec beside those of its data
 SEPARATORS = {"rows": ";", "columns": ";", "views": "|"}  # of lists whose parts may hold commas
-READERS: dict[str, tuple[Any, Callable[[str, str], Any]]] = {
-    "dataset": (PLAIN.dataset, _choice(DATASETS)),
-    "scenario": (PLAIN.scenario, _option(DATASETS, "xai-tris", "scenario")),
-    "background": (PLAIN.background, _option(DATASETS, "xai-tris", "background")),
-    "size": (PLAIN.size, _option(DATASETS, "xai-tris", "size")),
-    "snr": (PLAIN.snr, _option(DATASETS, "xai-tris", "snr")),
+READERS: dict[str, tuple[Any, Reader]] = {
     "model": (PLAIN.model, _choice(MODELS)),
     "truth": (PLAIN.truth, _choice(SPEC_CHOICES["truth"])),
     "output": (PLAIN.output, _choice(SPEC_CHOICES["output"])),
@@ -183,11 +205,11 @@ def entry(name: str) -> Entry:
 def spec_text(spec: Spec) -> str:
     """A Spec as a short text for a link; ``read_spec`` reads it."""
     options = METHODS[spec.method].changed(spec.options)
-    return urlencode({**named(spec), "method": spec.method} | {f"{spec.method}.{n}": v for n, v in options.items()})
+    return urlencode({**non_default_fields(spec), "method": spec.method} | {f"{spec.method}.{n}": v for n, v in options.items()})
 
 
 def read_spec(text: str) -> Spec:
     """The checked Spec a text means; InputError for a mistake in it."""
     given = dict(parse_qsl(text))
     options = {n.partition(".")[2]: v for n, v in given.items() if "." in n}
-    return pipeline.check(Spec.from_dict({n: v for n, v in given.items() if "." not in n} | {"options": options}))
+    return canonical(spec_of({n: v for n, v in given.items() if "." not in n} | {"options": options}))

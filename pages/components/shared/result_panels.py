@@ -14,8 +14,8 @@ from core.figures.heatmap import heatmap
 from core.figures.style import SCALES, limits, shown
 from core.registry import DATASETS, METHODS, METRICS
 from core.types import Attribution, Score
-from pages.components import controls
-from pages.components.maps import WIDTH, View, mark, photograph, say, show, title
+from pages.components.shared import controls
+from pages.components.shared.map_panel import WIDTH, View, mark, photograph, say, show, title
 
 IMPORTANT = {0: "not important", 100: "important"}  # a pixel of the ground truth
 BLANK = 0.05  # a map weaker than this share of the shared scale looks empty
@@ -43,7 +43,7 @@ def draw(results: Sequence[Result], view: View) -> None:
         st.info("No map to show: choose at least one method that applies to this model.")
         return
     data = DATASETS[first.spec.dataset]
-    if not (truth := data.truth):
+    if not (truth := data.has_ground_truth):
         say(f"Nobody knows which pixels matter in {data.label}, so maps have no scores here. How exactly one "
             "explains the model can be known: see Regions.")
     st.html(legend(view, any(r.attribution.signed for r in drawn), any(not r.attribution.signed for r in drawn),

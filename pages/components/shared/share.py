@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.registry import METHODS, named
+from core.registry import METHODS, non_default_fields
 from core.types import Spec
-from pages.components import choices
+from pages.components.shared import choices
 
 
 @st.fragment
@@ -37,15 +37,21 @@ def link() -> str:
 def of_maps(specs: Sequence[Spec]) -> tuple[str, str]:
     """The command lines, and the Python, that give these maps and their scores."""
     commands = [f"python -m core score {_flags(s)} --images {s.image}:{s.image + 1}" for s in specs]
-    given = [", ".join(f"{name}={value!r}" for name, value in {
-        **named(s), "method": s.method, "options": dict(s.options)}.items() if value != {}) for s in specs]
     python = ["from core import Spec, explain, score", ""]
-    python += [f"a = explain(Spec({text}))\nprint(a.spec.method, score(a).values)" for text in given]
+    python += [f"a = explain({_python(s)})\nprint(a.spec.method, score(a).values)" for s in specs]
     return "\n".join(commands), "\n".join(python)
+
+
+def _python(spec: Spec) -> str:
+    """The expression that makes a Spec."""
+    given = non_default_fields(spec)
+    further = {name: given.pop(name) for name, _ in spec.data_options if name in given}
+    given |= {"data_options": further, "method": spec.method, "options": dict(spec.options)}
+    return f"Spec({', '.join(f'{name}={value!r}' for name, value in given.items() if value != {})})"
 
 
 def _flags(spec: Spec) -> str:
     """The flags of the command line that describe a Spec, without its image."""
-    fields = {name: value for name, value in named(spec).items() if name not in ("image", "method")}
+    fields = {name: value for name, value in non_default_fields(spec).items() if name not in ("image", "method")}
     flags = [f"--{name.replace('_', '-')} {value}" for name, value in fields.items()] + [f"--method {spec.method}"]
     return " ".join([*flags, *(f"--option {n}={v}" for n, v in METHODS[spec.method].changed(spec.options).items())])

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import pipeline
+from core import model_library, pipeline
 from core.types import InputError, NotApplicable, Spec
-from pages.components import choices, controls, jobs, views
+from pages.components.shared import choices, controls, saved_views, training_job
 
 
 def run(bar: Callable[[], None], show: Callable[[Spec], None]) -> None:
@@ -24,12 +24,12 @@ def run(bar: Callable[[], None], show: Callable[[Spec], None]) -> None:
     saved = st.sidebar.container()
     spec = choices.spec()
     with told(st.container()), pipeline.same_networks():
-        ready = pipeline.has_model(spec)
+        ready = model_library.has_model(spec)
         image = controls.image_bar(spec) if ready else None
         bar()
         settle(top, saved)
         if not ready:
-            jobs.train_panel(spec)
+            training_job.train_panel(spec)
         elif image is None:
             st.info(f"No {spec.split} image is “{st.session_state.images}” here. Choose another filter.")
         else:
@@ -39,7 +39,7 @@ def run(bar: Callable[[], None], show: Callable[[Spec], None]) -> None:
 def settle(top: DeltaGenerator, saved: DeltaGenerator) -> None:
     """Writes the choices into the address before anything is computed; on ``top`` what could not be followed."""
     choices.write()
-    views.manage(saved)
+    saved_views.manage(saved)
     for notice in choices.notices():
         top.warning(f"The link could not be followed in full. {notice}")
 

@@ -12,17 +12,18 @@ from core.figures import screen, thumbnails
 from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS
 from core.types import NotApplicable, Spec, Steps
-from pages.components import choices, jobs, morph, pinned, readers
-from pages.components.maps import WIDTH, View, plot, say, show, signed, title
-from pages.components.panels import Result
-from pages.components.progress import counted
+from pages.components.compare import pinned, snr_series
+from pages.components.shared import choices, fields, score_jobs
+from pages.components.shared.map_panel import WIDTH, View, plot, say, show, signed, title
+from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import Result
 
 SEEDS = 5
 
 
 def look(found: Sequence[Result], view: View) -> None:
     """The reader's choice of closer look, and nothing else: what is not shown is not computed."""
-    st.segmented_control("Look closer", readers.CLOSER, key="closer", required=True,
+    st.segmented_control("Look closer", fields.CLOSER, key="closer", required=True,
                          format_func=lambda text: text[0].upper() + text[1:])
     drawn = [r for r in found if r.attribution]
     if st.session_state.closer == "one pixel":
@@ -32,7 +33,7 @@ def look(found: Sequence[Result], view: View) -> None:
     elif st.session_state.closer == "pin and compare":
         pinned.look(drawn, choices.spec(), view)
     elif st.session_state.closer == "through SNR":
-        morph.look(choices.spec(), [r.method for r in drawn], view)
+        snr_series.look(choices.spec(), [r.method for r in drawn], view)
     else:
         _spread(drawn, view)
 
@@ -149,7 +150,7 @@ def _score_table(maps: dict[str, list], draw: bool = True) -> bool:
     for method, attributions in maps.items():
         row = {"Method": METHODS[method].label}
         for name, metric in METRICS.items():
-            futures = [jobs.start_score(a, name) for a in attributions] if metric.slow else []
+            futures = [score_jobs.start_score(a, name) for a in attributions] if metric.slow else []
             solved = sum(f.done() for f in futures)
             if solved < len(futures):
                 row[metric.label], complete = f"{solved} of {len(futures)} solved", False

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from core import pipeline
+from core import model_library, pipeline
 from core.registry import METRICS
 from core.types import Spec
-from pages.components import share
-from pages.components.frame import ROOT
-from pages.components.panels import Result
+from pages.components.shared import share
+from pages.components.shared.frame import ROOT
+from pages.components.shared.result_panels import Result
 
 
 def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
@@ -42,7 +42,7 @@ def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
 
 
 def file_name(spec: Spec) -> str:
-    return f"{pipeline.models.name_of(spec)}_{spec.model}_image{spec.image}".replace(" ", "_")
+    return f"{model_library.data_name(spec)}_{spec.model}_image{spec.image}".replace(" ", "_")
 
 
 def rows(results: Sequence[Result]) -> list[dict]:

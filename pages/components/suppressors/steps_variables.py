@@ -9,7 +9,7 @@ from core import lessons
 from core.figures import lesson as figures
 from core.figures.lesson import X1, X2
 from core.registry import METHODS
-from pages.components.lesson_parts import MOST, Step, ask, chart, cloud, notes, numbers, slide
+from pages.components.suppressors.parts import MOST, Step, ask, chart, cloud, notes, numbers, slide
 
 SIGNS = ("s < 0", "s > 0")
 

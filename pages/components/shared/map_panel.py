@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.figures.heatmap import FRAME, heatmap, program
 from core.figures.style import DARK, LIGHT, Theme
-from pages.components import frame
+from pages.components.shared import frame
 
 WIDTH = 212  # pixels of one panel: four in a row beside the sidebar on a 1280 pixel screen
 

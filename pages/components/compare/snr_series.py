@@ -10,10 +10,10 @@ import streamlit as st
 from core import pipeline
 from core.registry import DATASETS, METHODS, METRICS
 from core.types import NotApplicable, Score, Spec
-from pages.components import choices, controls, panels
-from pages.components.maps import View, say
-from pages.components.panels import Result
-from pages.components.progress import counted
+from pages.components.shared import choices, controls, result_panels
+from pages.components.shared.map_panel import View, say
+from pages.components.shared.progress import counted
+from pages.components.shared.result_panels import Result
 
 SECONDS = 1.5  # a frame is on screen
 KEPT, AT, PLAYING = "morph", "morph_snr", "morph_playing"
@@ -43,7 +43,7 @@ def _frame(frames: dict[float, list[Result]], ready: Sequence[float], view: View
     st.select_slider("SNR shown", ready, key=AT, format_func=lambda v: f"{v:g}", width=420)
     state["morph_shown"] = state[AT]
     with st.container(key="morph"):
-        panels.small(frames[state[AT]], view, "morph")
+        result_panels.small(frames[state[AT]], view, "morph")
 
 
 def _frames(spec: Spec, methods: Sequence[str], ready: Sequence[float]) -> dict[float, list[Result]]:

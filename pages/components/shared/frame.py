@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # Read when torch is loaded: a thread of it that waits for another leaves its core to the browser and other readers.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
