@@ -49,12 +49,13 @@ def list_all(options: argparse.Namespace) -> None:
     print("trained models:")
     for record in model_library.model_records():
         state = "" if record.available else "  not shipped: below 90 %"
-        print(f"  {model_library.data_name(record.spec):36} {record.spec.model:4}  test accuracy {record.accuracy:.3f}{state}")
+        name, accuracy = model_library.data_name(record.spec), f"test accuracy {record.accuracy:.3f}"
+        print(f"  {name:36} {record.spec.model:4}  {accuracy}{state}")
 
 
 def train(options: argparse.Namespace) -> None:
-    record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped, way=options.training,
-                            epochs=options.epochs, folder=options.images)
+    record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped,
+                                 way=options.training, epochs=options.epochs, folder=options.images)
     if options.json:
         print(json.dumps(record.to_dict()))
     else:
