@@ -14,6 +14,7 @@ from core.registry import DATASETS, METHODS, METRICS, MODELS
 
 
 def add(commands) -> None:
+    """Adds the commands ``list`` and ``train``."""
     common.add(commands, "list", list_all, "list data sets, models, methods and metrics")
 
     command = common.add(commands, "train", train, "train the model of a Spec and keep it on this machine")
@@ -27,6 +28,7 @@ def add(commands) -> None:
 
 
 def list_all(options: argparse.Namespace) -> None:
+    """Prints all registered entries with their options, and the trained models."""
     families = {"datasets": DATASETS, "models": MODELS, "methods": METHODS, "metrics": METRICS}
     content: dict[str, Any] = {
         family: [{"name": e.name, "label": e.label, "summary": e.summary, "formula": e.formula,
@@ -54,6 +56,7 @@ def list_all(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
+    """Trains the model of a Spec and prints its test accuracy."""
     record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped,
                                  way=options.training, epochs=options.epochs, folder=options.images)
     if options.json:

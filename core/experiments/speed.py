@@ -39,6 +39,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
+        """How many times faster ours is; None if there is nothing to compare with."""
         return None if self.theirs is None else self.theirs / self.ours
 
 

@@ -103,7 +103,7 @@ def activation_patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of rows (n,k): where each of r distinct ones occurs first ``(r,)``, which one each row is ``(n,)``, and counts."""
+    """Of rows (n,k), the r distinct ones: where each comes first, (r,); each row's number, (n,); counts, (r,)."""
     numbers: dict[bytes, int] = {}
     which = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows])
     _, first, count = np.unique(which, return_index=True, return_counts=True)

@@ -57,6 +57,7 @@ class Layout:
 
     @property
     def page(self) -> Width:
+        """The page's measures."""
         return WIDTHS[self.width]
 
     @property
@@ -66,6 +67,7 @@ class Layout:
 
     @property
     def colours(self) -> Palette:
+        """The palette's colours."""
         return PALETTES[self.palette]
 
     def to_dict(self) -> dict[str, Any]:

@@ -48,9 +48,11 @@ class Panel(Protocol):
     lines: Sequence[tuple[str, str | float]]
     axis_margin: tuple[float, float]
 
-    def draw(self, axis: Any, look: Look) -> None: ...
+    def draw(self, axis: Any, look: Look) -> None:
+        """Draws the panel's content into a matplotlib axis."""
 
-    def bar(self, look: Look) -> Bar | None: ...
+    def bar(self, look: Look) -> Bar | None:
+        """The colour bar that the panel needs at the bottom of the figure, if any."""
 
 
 @dataclass(frozen=True)
