@@ -12,7 +12,6 @@ from core.registry import METHODS, METRICS, Entry, Registry, canonical
 from core.types import InputError, Spec, one_of
 
 
-
 @dataclass(frozen=True)
 class FigureEntry(Entry):
     """``function(figure, progress, **options) -> Content``. ``start(base)`` gives the fields a new figure begins with

@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.registry import DATASETS, canonical, models_for, usual_model
 from core.types import InputError, Spec
-from pages.components.shared import fields
+from pages.components.shared import aliases, fields
 from pages.components.shared.fields import ALL_IMAGES, SEPARATORS, SHARED, filters
 
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
@@ -66,7 +66,7 @@ def write() -> None:
 
 def tell(notice: str) -> None:
     """Adds a notice of something in the address that could not be followed."""
-    st.session_state.setdefault(NOTICES, []).append(f"The link could not be followed in full. {notice}")
+    st.session_state.setdefault(NOTICES, []).append(f"Part of this link could not be used. {notice}")
 
 
 def renamed(old: str, new: str) -> None:
@@ -141,7 +141,10 @@ def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
                 if current != option:
                     renamed(name, f"{method}.{current}")
             elif name in readers:
-                kept[name] = readers[name][1](name, text)
+                current = aliases.current(name, text)
+                kept[name] = readers[name][1](name, current)
+                if current != text:
+                    renamed(f"“{text}”", f"“{current}”")
             elif name in fields.names():
                 continue  # what another data set has
             else:
