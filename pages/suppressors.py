@@ -1,4 +1,4 @@
-"""Suppressors: a lesson in steps. Why a perfect model uses what tells nothing, and which explanations notice."""
+"""Suppressors: a lesson in steps. Why a perfect model uses uninformative variables, and which explanations notice."""
 
 from pages.components.shared import frame
 
@@ -6,9 +6,17 @@ frame.guard()
 
 import streamlit as st  # noqa: E402
 
-top = st.container(horizontal=True, vertical_alignment="center")
-top.title("Suppressors", anchor=False, width="content")
+title_row = st.container(horizontal=True, vertical_alignment="center")
+title_row.title("Suppressors", anchor=False, width="content")
 with frame.opening():
+    from pages.components.shared import choices, messages
     from pages.components.suppressors import page
 
-page.page(top)
+choices.restore()
+choices.write()
+page.style()
+with title_row:
+    page.top_bar()
+page.choose_step()
+messages.link_notices()
+page.show_step()

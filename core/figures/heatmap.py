@@ -11,32 +11,31 @@ import numpy as np
 from PIL import Image
 
 from core.figures import thumbnails
-from core.figures.style import Theme, coloured, outline
+from core.figures.style import Theme, coloured, outline, peak, two_sided
 
 MARK = "#ff8c00"  # the chosen pixel; seen on every colour scale
-
-
-FRAME = "<div class='al-title'></div><div class='al-map'></div><div class='al-below'></div>"  # filled by the program
+FRAME = "<div class='al-title'></div><div class='al-map'></div><div class='al-below'></div>"  # filled by the script
 
 
 @functools.cache
-def program() -> tuple[str, str]:
+def script_and_style() -> tuple[str, str]:
     """The JavaScript and the CSS that show a panel in a FRAME."""
     assets = Path(__file__).parents[2] / "assets"
     return (assets / "heatmap.js").read_text(), (assets / "heatmap.css").read_text()
 
 
-def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: Theme, *, signed: bool,
-            mask: np.ndarray | None = None, pixel: tuple[int, int] | None = None, hatched: np.ndarray | None = None,
-            over: np.ndarray | None = None, words: Mapping[int, str] | None = None) -> dict:
+def heatmap(values: np.ndarray, limit: float, kind: str, theme: Theme, *, mask: np.ndarray | None = None,
+            pixel: tuple[int, int] | None = None, hatched: np.ndarray | None = None, over: np.ndarray | None = None,
+            words: Mapping[int, str] | None = None) -> dict:
     """One panel of values (h,w): row 0 on top, zero neutral, crisp pixels; all of it can be written as JSON.
 
-    Colours run from -limit (``signed``) or 0 to limit. ``over (h,w)`` from -1 to 1 covers them in signed colours
-    where it is not NaN. ``mask`` is outlined, ``pixel`` (row, column) marked, pixels in ``hatched (h,w)`` crossed by
-    a stroke. Under the pointer stands each pixel's value in whole percents of the map's largest |value|, or the
-    ``words`` for it.
+    The colours of the ``kind`` (one of ``core.figures.style.KINDS``) run from -limit or 0 to limit. ``over (h,w)``
+    from -1 to 1 covers them in signed colours where it is not NaN. ``mask`` is outlined, ``pixel`` (row, column)
+    marked, pixels in ``hatched (h,w)`` crossed by a stroke. Under the pointer stands each pixel's value in whole
+    percents of the map's largest |value|, or the ``words`` for it.
     """
-    picture = coloured(values, -limit if signed else 0.0, limit, colours)
+    low = -limit if two_sided(kind, values) else 0.0
+    picture = coloured(values, low, limit, theme.colours(kind))
     if over is not None:
         picture = np.where(np.isnan(over)[..., None], picture, coloured(over, -1.0, 1.0, theme.signed))
     lines = []
@@ -57,7 +56,7 @@ def heatmap(values: np.ndarray, limit: float, colours: Sequence[str], theme: The
 
 def percents(values: np.ndarray) -> np.ndarray:
     """Values (h,w) as whole percents of the largest |value|, int8; 0 everywhere in an empty map."""
-    return np.rint(100 * values / (np.abs(values).max() or 1.0)).astype(np.int8)
+    return np.rint(100 * values / peak(values)).astype(np.int8)
 
 
 def _line(segments: Sequence[tuple], colour: str, width: float) -> dict:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from core.figures import thumbnails
+from core.figures import chart_layout, thumbnails
 from core.figures.style import Theme, coloured
 
 SYMBOLS = (("circle", "●", "disc"), ("x-thin-open", "×", "cross"))  # of the two classes: legend, label, picture
@@ -37,12 +37,22 @@ def shades(theme: Theme) -> tuple[str, ...]:
     return ("#c3c7cd" if _light(theme) else "#474d59", *theme.signed[len(theme.signed) // 2 + 2:])
 
 
+def arrow(direction: np.ndarray, length: float) -> np.ndarray:
+    """The tip ``(2,)`` of an arrow from the origin along a direction ``(2,)``."""
+    return length * np.asarray(direction) / np.linalg.norm(direction)
+
+
+def boundary(weight: Sequence[float], reach: float) -> np.ndarray:
+    """Two points ``(2,2)`` of the line where ``weight (2,)`` gives 0, ``reach`` times its length away."""
+    return reach * np.array([[-weight[1], weight[0]], [weight[1], -weight[0]]])
+
+
 def plane(points: np.ndarray, positive: np.ndarray, theme: Theme, *, size: int, x_label: str, y_label: str,
           span: tuple[Sequence[float], Sequence[float]], names: Sequence[str],
           labels: Sequence[tuple[float, float]] = (), lines: Mapping[str, np.ndarray] | None = None,
           arrows: Mapping[str, np.ndarray] | None = None,
           border: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None, star: str = "") -> go.Figure:
-    """Points (n,2) of two classes with equal axes, ``positive (n,)`` telling the second class.
+    """Points (n,2) of two classes with equal axes, ``positive (n,)`` saying which are of the second.
 
     The classes' ``names`` stand at ``labels``, or in a legend when there are none. ``lines`` hold two points (2,2)
     each; ``arrows`` the tips (2,) of arrows from the origin, first a weight, then a pattern; ``border`` x (k,),
@@ -66,17 +76,17 @@ def plane(points: np.ndarray, positive: np.ndarray, theme: Theme, *, size: int, 
     content = layout(theme, size, x_label, y_label, legend=not labels)
     figure = go.Figure(traces, content | _picture(layers, span, content))
     for (x, y), name, colour, (_, sign, _) in zip(labels, names, class_colours(theme), SYMBOLS):
-        _say(figure, x, y, f"{sign} {name}", colour, size + 1, theme)
+        _label(figure, x, y, f"{sign} {name}", colour, size + 1, theme)
     for (name, tip), colour in zip((arrows or {}).items(), (weight_colour(theme), theme.outline)):
         figure.add_annotation(x=tip[0], y=tip[1], ax=0, ay=0, axref="x", ayref="y", text="", arrowhead=2,
                               arrowwidth=4, arrowsize=0.9, arrowcolor=colour)
-        _say(figure, tip[0], tip[1], name, colour, size + 2, theme, size if tip[1] >= 0 else -size)
+        _label(figure, tip[0], tip[1], name, colour, size + 2, theme, size if tip[1] >= 0 else -size)
     return figure
 
 
 def curve(x: np.ndarray, y: np.ndarray, theme: Theme, *, size: int, x_label: str, y_label: str,
           marks: Mapping[str, tuple[float, float]], y_range: Sequence[float]) -> go.Figure:
-    """One curve of shares over x (k,) with named points on it: the reader's, then the best."""
+    """One curve of shares over x (k,) with named points on it: the chosen one, then the best."""
     figure = go.Figure(go.Scatter(x=x, y=y, mode="lines", line={"color": theme.text, "width": 2.5},
                                   hovertemplate="%{x:.2f}: %{y:.3f}<extra></extra>"),
                        layout(theme, size, x_label, y_label))
@@ -84,7 +94,7 @@ def curve(x: np.ndarray, y: np.ndarray, theme: Theme, *, size: int, x_label: str
     for (name, (at, height)), symbol, colour in kinds:
         figure.add_trace(go.Scatter(x=[at], y=[height], mode="markers", hoverinfo="skip",
                                     marker={"symbol": symbol, "size": 15, "color": colour}))
-        _say(figure, at, height, name, colour, size + 1, theme, 12 + size)
+        _label(figure, at, height, name, colour, size + 1, theme, 12 + size)
     return figure.update_yaxes(range=list(y_range), tickformat=".0%")
 
 
@@ -128,9 +138,9 @@ def _picture(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[S
 
 
 def reach(x: np.ndarray, closed: np.ndarray, at: Sequence[float], sampled: np.ndarray, gradient: float,
-          here: tuple[float, float], theme: Theme, *, size: int) -> go.Figure:
+          chosen: tuple[float, float], theme: Theme, *, size: int) -> go.Figure:
     """x3's share over the kernel's width x (k,), logarithmic: closed form, estimate, gradient, and the reader's."""
-    place = float(np.clip(here[0], x[0], x[-1]))
+    position = float(np.clip(chosen[0], x[0], x[-1]))
     figure = go.Figure([
         go.Scatter(x=x, y=closed, mode="lines", name="closed form", line={"color": theme.outline, "width": 3},
                    hovertemplate="b = %{x:.2f}: %{y:.3f}<extra>closed form</extra>"),
@@ -140,16 +150,18 @@ def reach(x: np.ndarray, closed: np.ndarray, at: Sequence[float], sampled: np.nd
         go.Scatter(x=[x[0], x[-1]], y=[gradient] * 2, mode="lines", hoverinfo="skip",
                    name=f"gradient, {gradient:.3f}",
                    line={"color": weight_colour(theme), "width": 2, "dash": "dash"}),
-        go.Scatter(x=[place], y=[here[1]], mode="markers", hoverinfo="skip", showlegend=False,
+        go.Scatter(x=[position], y=[chosen[1]], mode="markers", hoverinfo="skip", showlegend=False,
                    marker={"symbol": "diamond", "size": 16, "color": theme.outline})],
         layout(theme, size, "width b of the neighbourhood", "share of x<sub>3</sub>", legend=True))
-    _say(figure, float(np.log10(place)), here[1], f"{here[1]:.3f}", theme.outline, size + 3, theme, 12 + size)
+    _label(figure, float(np.log10(position)), chosen[1], f"{chosen[1]:.3f}", theme.outline, size + 3, theme,
+           up=12 + size)
     ticks = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20]
     figure.update_xaxes(type="log", tickvals=ticks, range=np.log10([0.045, 22]).tolist())
     return figure.update_yaxes(range=[-0.01, 0.45], nticks=6)
 
 
-def thresholds(x: np.ndarray, lines: Mapping[str, np.ndarray], here: float, theme: Theme, *, size: int) -> go.Figure:
+def thresholds(x: np.ndarray, lines: Mapping[str, np.ndarray], chosen: float, theme: Theme, *,
+               size: int) -> go.Figure:
     """Shares over the correlation that counts as correlated, a dash a method, with the reader's threshold."""
     colours = (weight_colour(theme), *class_colours(theme), theme.outline, "#888888")
     traces = [go.Scatter(x=x, y=y, name=name, mode="lines", line={"color": c, "dash": d, "width": 2.5},
@@ -157,24 +169,19 @@ def thresholds(x: np.ndarray, lines: Mapping[str, np.ndarray], here: float, them
               for (name, y), c, d in zip(lines.items(), colours, DASHES)]
     figure = go.Figure(traces, layout(theme, size, "correlation with the noise under the shape, more than",
                                       "share of |map|", legend=True))
-    figure.add_vline(here, line={"color": theme.text, "width": 1.5, "dash": "dot"})
+    figure.add_vline(chosen, line={"color": theme.text, "width": 1.5, "dash": "dot"})
     return figure.update_layout(hovermode="x unified").update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def _say(figure: go.Figure, x: float, y: float, text: str, colour: str, size: int, theme: Theme, up: int = 0) -> None:
-    """A word at a place, ``up`` pixels above it."""
+def _label(figure: go.Figure, x: float, y: float, text: str, colour: str, size: int, theme: Theme,
+           up: int = 0) -> None:
+    """A bold label at x, y in units of the axes, ``up`` pixels above it."""
     figure.add_annotation(x=x, y=y, text=f"<b>{text}</b>", showarrow=False, yshift=up, bgcolor=theme.background,
                           opacity=0.92, font={"color": colour, "size": size})
 
 
 def layout(theme: Theme, size: int, x_label: str, y_label: str, *, legend: bool = False) -> dict:
-    """What the lesson's charts share, as a plain dictionary: plotly checks it once, when the figure is made."""
-    axis = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128,128,128,.35)", "fixedrange": True,
-            "tickfont": {"size": size, "color": theme.text}}
-    return {
-        "margin": {"l": 4 * size + 6, "r": 6, "t": 6, "b": 3 * size + 10}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "font": {"size": size, "color": theme.text},
-        "showlegend": legend, "legend": {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0,
-                                         "itemclick": False, "itemdoubleclick": False},
-        "xaxis": {**axis, "title": {"text": x_label, "standoff": 6}},
-        "yaxis": {**axis, "title": {"text": y_label, "standoff": 4}}}
+    """The layout of a chart of the lesson with type of ``size`` pixels."""
+    above = {**chart_layout.ABOVE, "itemclick": False, "itemdoubleclick": False}
+    return chart_layout.layout(theme, x_label, y_label, margin=(4 * size + 6, 6, 6, 3 * size + 10), size=size,
+                               legend=above if legend else None)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from core.figures.heatmap import FRAME, heatmap, program
-from core.figures.style import LIGHT, SCALES, limits, shown
+from core.figures.heatmap import FRAME, heatmap, script_and_style
+from core.figures.style import LIGHT, SCALES, limits, peak, shown
 
 WIDTH = 260  # pixels of a panel
 STYLE = """
@@ -34,7 +34,7 @@ for (const parentElement of document.querySelectorAll("[data-map]")) {
 
 @dataclass(frozen=True)
 class Shown:
-    """One panel of a report: values (h,w), ``kind`` as in paper.Map, its title and the words below it."""
+    """One panel of a report: values (h,w), ``kind`` one of style.KINDS, its title and the words below it."""
 
     title: str
     values: np.ndarray | None
@@ -57,7 +57,7 @@ def page(title: str, caption: str, rows: Sequence[tuple[str, Sequence[Shown]]], 
                     + "".join(_panel(p, scale, shared) for p in panels) + "</div>")
     body.append("<h2>Scores</h2>" + _table(table))
     body += [f"<h2>{html.escape(name)}</h2><pre>{html.escape(text)}</pre>" for name, text in texts.items()]
-    script, style = program()
+    script, style = script_and_style()
     return ("<!doctype html><html lang='en'><head><meta charset='utf-8'>"
             f"<meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
             f"<style>{STYLE}{style}</style></head><body>" + "\n".join(body)
@@ -68,13 +68,10 @@ def _panel(panel: Shown, scale: str, shared: float | None) -> str:
     words = f"<b>{html.escape(panel.title)}</b>"
     if panel.values is None:
         return f"<figure style='width:{WIDTH}px'>{words}<figcaption>{html.escape(panel.below)}</figcaption></figure>"
-    signed = panel.kind == "signed" or panel.kind == "image" and panel.values.min() < 0
-    values, limit = np.asarray(panel.values, float), float(np.abs(panel.values).max()) or 1.0
+    values, limit = np.asarray(panel.values, float), peak(panel.values)
     if panel.kind in ("signed", "magnitude"):
         values, limit = shown(values, shared or limit, scale)
-    colours = {"signed": LIGHT.signed, "magnitude": LIGHT.magnitude, "image": LIGHT.image,
-               "truth": (LIGHT.background, LIGHT.outline)}[panel.kind]
-    drawn = heatmap(values, limit, colours, LIGHT, signed=signed, mask=panel.mask)
+    drawn = heatmap(values, limit, panel.kind, LIGHT, mask=panel.mask)
     content = {**drawn, "title": "", "below": "", "alt": f"{panel.title}: {panel.below}"}
     return (f"<figure style='width:{WIDTH}px'>{words}<div data-map='{html.escape(json.dumps(content), quote=True)}'>"
             f"{FRAME}</div><figcaption>{html.escape(panel.below)}</figcaption></figure>")

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from core.figures.style import Theme
+from core.figures.chart_layout import ABOVE, GRID, layout
+from core.figures.style import Theme, region_borders
 
 MARKS = "#064d2b"  # on cividis, whose light end is nearly the themes' own outline
 
@@ -30,11 +31,7 @@ def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: n
                   "title": {"text": "cosine", "font": {"color": theme.text}}},
         hovertemplate="cosine %{z:.3f}<br>margin %{customdata:.3g}<extra></extra>")]
     if region is not None:
-        across, down = np.diff(region, axis=1) != 0, np.diff(region, axis=0) != 0
-        half = step / 2
-        borders = [((at[c] + half, at[r] - half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(across)]
-        borders += [((at[c] - half, at[r] + half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(down)]
-        traces.append(_lines(borders, "rgba(255,255,255,.55)", 0.8))
+        traces.append(_lines(region_borders(region, at), "rgba(255,255,255,.55)", 0.8))
     if (margin > 0).any() and (margin < 0).any():
         traces.append(go.Contour(x=at, y=at, z=margin, contours={"start": 0, "end": 0, "size": 1, "coloring": "none"},
                                  line={"color": "#ffffff", "width": 2.5, "dash": "dash"}, showscale=False,
@@ -50,14 +47,9 @@ def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: n
                                  marker={"color": MARKS, "size": 5, "symbol": symbol}))
     traces.append(go.Scatter(x=[0], y=[0], mode="markers", hoverinfo="skip",
                              marker={"color": MARKS, "size": 9, "symbol": "x"}))
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "nticks": 5,
-            "tickfont": {"size": 10, "color": theme.text}, "constrain": "domain"}
-    return go.Figure(traces, {
-        "margin": {"l": 40, "r": 4, "t": 6, "b": 36}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": False, "dragmode": False, "font": {"color": theme.text},
-        "xaxis": {**axis, "title": {"text": "towards the nearest image", "font": {"size": 11}}},
-        "yaxis": {**axis, "title": {"text": "towards one of another class", "font": {"size": 11}},
-                  "scaleanchor": "x"}})
+    axis = {"zeroline": False, "nticks": 5, "constrain": "domain"}
+    return go.Figure(traces, layout(theme, "towards the nearest image", "towards one of another class",
+                                    margin=(40, 4, 6, 36), x=axis, y={**axis, "scaleanchor": "x"}))
 
 
 def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], x_label: str, y_label: str, theme: Theme,
@@ -71,13 +63,8 @@ def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], x_label: str, y_label
                 "line": {"color": "rgba(128,128,128,.45)", "width": 1}} for m in marks]
     upright += [{"type": "line", "x0": m, "x1": m, "y0": 0, "y1": 1, "yref": "paper",
                  "line": {"color": theme.text, "width": 2, "dash": "dash"}} for m in strong_marks]
-    axis = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128,128,128,.5)", "fixedrange": True,
-            "tickfont": {"size": 11, "color": theme.text}}
-    return go.Figure(traces, {
-        "margin": {"l": 50, "r": 4, "t": 6, "b": 40}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "font": {"color": theme.text}, "shapes": upright,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}, "hovermode": "x unified",
-        "xaxis": {**axis, "title": {"text": x_label}}, "yaxis": {**axis, "title": {"text": y_label}}})
+    return go.Figure(traces, layout(theme, x_label, y_label, margin=(50, 4, 6, 40), legend=ABOVE, shapes=upright,
+                                    hovermode="x unified"))
 
 
 def errors(rows: Sequence[tuple[str, float, float]], theme: Theme) -> go.Figure:
@@ -85,37 +72,27 @@ def errors(rows: Sequence[tuple[str, float, float]], theme: Theme) -> go.Figure:
     names = list(dict.fromkeys(name for name, _, _ in rows))
     traces = []
     for h, symbol in zip(dict.fromkeys(h for _, h, _ in rows if not np.isnan(h)), ("circle", "square", "diamond")):
-        here = [(name, error) for name, at, error in rows if at == h]
-        traces.append(go.Scatter(x=[e for _, e in here], y=[n for n, _ in here], mode="markers", name=f"h = {h:g}",
+        x, y = [e for _, at, e in rows if at == h], [n for n, at, _ in rows if at == h]
+        traces.append(go.Scatter(x=x, y=y, mode="markers", name=f"h = {h:g}",
                                  marker={"symbol": symbol, "size": 12, "color": "#4393c3"},
                                  hovertemplate="%{y}, " + f"h = {h:g}: " + "%{x:.1e}<extra></extra>"))
-    free = [(name, error) for name, at, error in rows if np.isnan(at)]
-    traces.append(go.Scatter(x=[e for _, e in free], y=[n for n, _ in free], mode="markers", name="no h needed",
+    x, y = [e for _, at, e in rows if np.isnan(at)], [n for n, at, _ in rows if np.isnan(at)]
+    traces.append(go.Scatter(x=x, y=y, mode="markers", name="no h needed",
                              marker={"symbol": "star", "size": 15, "color": theme.outline},
                              hovertemplate="%{y}: %{x:.1e}<extra></extra>"))
-    axis = {"fixedrange": True, "tickfont": {"size": 12, "color": theme.text}, "zeroline": False}
-    return go.Figure(traces, {
-        "margin": {"l": 110, "r": 10, "t": 6, "b": 44}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "dragmode": False, "font": {"color": theme.text},
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        "xaxis": {**axis, "type": "log", "gridcolor": "rgba(128,128,128,.25)", "exponentformat": "power",
-                  "title": {"text": "relative L1 error"}},
-        "yaxis": {**axis, "categoryorder": "array", "categoryarray": names[::-1],
-                  "gridcolor": "rgba(128,128,128,.25)"}})
+    axis = {"zeroline": False, "showgrid": True, "gridcolor": GRID}
+    return go.Figure(traces, layout(
+        theme, "relative L1 error", "", margin=(110, 10, 6, 44), size=12, legend=ABOVE,
+        x={**axis, "type": "log", "exponentformat": "power"},
+        y={**axis, "categoryorder": "array", "categoryarray": names[::-1]}))
 
 
 def scatter(x: np.ndarray, y: np.ndarray, x_label: str, y_label: str, theme: Theme) -> go.Figure:
     """Points (n,) against each other, with light axes through zero."""
-    figure = go.Figure(go.Scatter(x=x, y=y, mode="markers",
-                                  marker={"size": 4, "color": theme.outline, "opacity": 0.5},
-                                    hovertemplate=f"{x_label} %{{x:.3g}}<br>{y_label} %{{y:.3g}}<extra></extra>"))
-    axis = {"zeroline": True, "zerolinecolor": "rgba(128,128,128,.5)", "showgrid": False, "fixedrange": True,
-            "tickfont": {"size": 10, "color": theme.text}, "nticks": 4}
-    return figure.update_layout(
-        margin={"l": 42, "r": 4, "t": 4, "b": 34}, paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-        showlegend=False, dragmode=False, font={"size": 11, "color": theme.text},
-        xaxis={**axis, "title": {"text": x_label, "standoff": 4}},
-        yaxis={**axis, "title": {"text": y_label, "standoff": 2}})
+    points = go.Scatter(x=x, y=y, mode="markers", marker={"size": 4, "color": theme.outline, "opacity": 0.5},
+                        hovertemplate=f"{x_label} %{{x:.3g}}<br>{y_label} %{{y:.3g}}<extra></extra>")
+    return go.Figure(points, layout(theme, x_label, y_label, margin=(42, 4, 4, 34), x={"nticks": 4},
+                                    y={"nticks": 4}))
 
 
 def _lines(segments: list, colour: str, width: float) -> go.Scatter:

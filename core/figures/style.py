@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.cache import cached
-from core.types import InputError, one_of
+from core.types import Attribution, InputError, one_of
 
 # ColorBrewer RdBu (reversed) and Crameri's berlin, their middle replaced by the page's own background so
 # that zero looks like nothing; cividis (Nunez et al. 2018) for magnitudes.
@@ -23,8 +23,11 @@ _GREYS = ("#000000", "#808080", "#ffffff")
 _PURPLE_ORANGE = ("#2d004b", "#532687", "#8073ac", "#b1aad1", "#d8daeb", "#ffffff",
                   "#fee0b6", "#fcb761", "#e08214", "#b25706", "#7f3b08")
 _PURPLES = ("#ffffff", "#efedf5", "#dadaeb", "#bcbddc", "#9e9ac8", "#807dba", "#6a51a3", "#54278f", "#3f007d")
+Array = np.ndarray  # for pages, which compute nothing with arrays
 LEVELS = 255  # odd, so that zero has a colour of its own
 MISSING = "#d9d9d9"
+
+KINDS = ("signed", "magnitude", "image", "truth")  # a map with two signs or one, an image in greys, a mask
 
 SCALES = {
     "panel": "scaled per panel: each map divided by its largest value",
@@ -43,6 +46,11 @@ class Theme:
     background: str
     magnitude: tuple[str, ...] = _CIVIDIS
     image: tuple[str, ...] = _GREYS
+
+    def colours(self, kind: str) -> tuple[str, ...]:
+        """The colours of a panel of one of KINDS."""
+        return {"signed": self.signed, "magnitude": self.magnitude, "image": self.image,
+                "truth": (self.background, self.outline)}[kind]
 
 
 LIGHT = Theme(_RED_BLUE, "#0a8f4e", "#31333f", "#ffffff")
@@ -82,6 +90,32 @@ def coloured(values: np.ndarray, low: float, high: float, colours: Sequence[str]
     return table[np.where(np.isnan(share), LEVELS, np.clip(share, 0, 1) * (LEVELS - 1)).round().astype(int)]
 
 
+def kind_of(attribution: Attribution) -> str:
+    """Which of KINDS a map is."""
+    return "signed" if attribution.signed else "magnitude"
+
+
+def two_sided(kind: str, values: np.ndarray) -> bool:
+    """Whether zero has the middle colour: in signed maps, and in images that have negative values."""
+    return kind == "signed" or kind == "image" and bool(values.min() < 0)
+
+
+def peak(values: np.ndarray) -> float:
+    """The largest |value|, which is drawn in full colour; 1 where all values are zero."""
+    return float(np.abs(values).max()) or 1.0
+
+
+def scaled(values: np.ndarray) -> np.ndarray:
+    """A map divided by its largest |value|; an all-zero map as it is."""
+    return values / peak(values)
+
+
+def strongest(values: np.ndarray, share: float = 0.1) -> np.ndarray:
+    """The ``share`` of the pixels with the largest |value|, from -1 to 1 (at 60 % of the peak); NaN elsewhere."""
+    size = np.abs(values)
+    return np.where(size >= np.quantile(size, 1 - share), np.clip(values / (0.6 * peak(values)), -1, 1), np.nan)
+
+
 def limits(maps: list[np.ndarray], scale: str) -> list[float]:
     """The value drawn in full colour for each map; 0 where a map is all zero.
 
@@ -97,6 +131,17 @@ def shown(values: np.ndarray, limit: float, scale: str) -> tuple[np.ndarray, flo
     if limit == 0:
         return values, 1.0
     return (values / limit, 1.0) if scale == "panel" else (values, limit)
+
+
+def region_borders(region: np.ndarray, at: np.ndarray) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Line segments ((x0, y0), (x1, y1)) between neighbouring points of a plane in different regions.
+
+    ``region (k,k)`` numbers the regions; ``at (k,)`` are the coordinates of columns (x) and of rows (y).
+    """
+    half = (at[1] - at[0]) / 2
+    across, down = np.diff(region, axis=1) != 0, np.diff(region, axis=0) != 0
+    return [*(((at[c] + half, at[r] - half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(across)),
+            *(((at[c] - half, at[r] + half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(down))]
 
 
 def outline(mask: np.ndarray) -> list[tuple[tuple[float, float], tuple[float, float]]]:

@@ -91,19 +91,30 @@ def _suppressor_plane(spec: Spec) -> SuppressorPlane:
 class Background:
     """Step 4 for one background: ``maps`` by method, and where their mass lies.
 
-    ``related (h,w)`` is each pixel's largest correlation with the noise under the shape. ``zones`` holds the
-    three shares of ZONES by method, ``even`` those of a uniform map; ``curve (k,)`` the share on background whose
-    correlation exceeds each of THRESHOLDS, ``even_curve`` that of the uniform map.
+    ``related (h,w)`` is each pixel's largest correlation with the noise under the shape, ``near (h,w)`` the
+    background on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those of a uniform
+    map; ``curve (k,)`` the share on background whose correlation exceeds each of THRESHOLDS, ``even_curve`` that of
+    the uniform map.
     """
 
     name: str
     maps: Mapping[str, Attribution]
     related: np.ndarray
+    near: np.ndarray
     zones: Mapping[str, np.ndarray]
     even: np.ndarray
     curve: Mapping[str, np.ndarray]
     even_curve: np.ndarray
     accuracy: float
+
+    @property
+    def zone_map(self) -> np.ndarray:
+        """The zones ``(h,w)`` as a picture: 1 on the shape, .35 on correlated background, 0 elsewhere."""
+        return next(iter(self.maps.values())).mask + 0.35 * self.near
+
+    def below_even(self, method: str) -> bool:
+        """Whether a method has at most the uniform map's share on correlated background, at every threshold."""
+        return bool((self.curve[method] <= self.even_curve).all())
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of this step as plain values."""
@@ -132,7 +143,8 @@ def _background(name: str, maps: Mapping[str, Attribution], correlation: float) 
     mask = next(iter(maps.values())).mask
     related, even = tetromino.noise_correlation(name, mask), np.ones(mask.shape)
     return Background(
-        name, maps, related, {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
+        name, maps, related, ~mask & (related > correlation),
+        {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
         zones(even, mask, related, correlation), {m: curve(a.values, mask, related) for m, a in maps.items()},
         curve(even, mask, related), model_library.model_record(IMAGE_SPEC.replace(background=name)).accuracy)
 

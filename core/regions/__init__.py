@@ -12,6 +12,7 @@ from core.regions.consistency import (
     NEAREST_IMAGE,
     POINT_IN_REGION,
     Agreement,
+    ComparisonPoint,
     agreements,
     comparison_point,
     first_border,
@@ -19,11 +20,11 @@ from core.regions.consistency import (
 from core.regions.deletion import deletion_curves
 from core.regions.exact import DISTANCES, Decision, Error, decision, errors
 from core.regions.line import METHODS_ALONG, line
-from core.regions.plane import REGIONS_WITH_BORDERS, half_width, region_map, tested
+from core.regions.plane import REGIONS_WITH_BORDERS, RegionMap, half_width, region_map, tested
 
 SAMPLINGS = tuple(openapi.SAMPLINGS)
 
 __all__ = ["COMPARISON_POINTS", "DISTANCES", "IMAGE_IN_REGION", "METHODS_ALONG", "NEAREST_IMAGE", "POINT_IN_REGION",
-           "REGIONS_WITH_BORDERS", "SAMPLINGS", "Agreement", "Decision", "Error", "agreements",
-           "comparison_point", "decision", "deletion_curves", "errors", "first_border", "half_width", "line",
-           "nearest", "region_map", "tested"]
+           "REGIONS_WITH_BORDERS", "SAMPLINGS", "Agreement", "ComparisonPoint", "Decision", "Error", "RegionMap",
+           "agreements", "comparison_point", "decision", "deletion_curves", "errors", "first_border", "half_width",
+           "line", "nearest", "region_map", "tested"]

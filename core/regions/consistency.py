@@ -11,7 +11,7 @@ from core import pipeline
 from core.methods.context import Context
 from core.models import white_box
 from core.regions.common import by_distance, default_map_at, nearest
-from core.regions.measures import cosine, relative_l1
+from core.regions.measures import cosine, relative_l1, sign_flips
 from core.registry import METHODS
 from core.types import NotApplicable, Progress, Spec, one_of
 
@@ -49,6 +49,11 @@ class Agreement:
     cosine: float = float("nan")
     relative: float = float("nan")
     reason: str = ""
+
+    @property
+    def flips(self) -> np.ndarray:
+        """The pixels ``(h,w)`` whose sign differs clearly between the two maps."""
+        return sign_flips(self.at_image, self.at_point)
 
 
 @pipeline.remembered(64)

@@ -35,6 +35,11 @@ class DeletionCurve:
         """Absolute change of the explained class's probability ``(count+1,)``."""
         return np.abs(self.probability - self.probability[0])
 
+    @property
+    def first_change(self) -> int | None:
+        """After how many altered features the label first changes; None if it never does."""
+        return int(self.changed.argmax()) if self.changed.any() else None
+
 
 def deletion_curve(predict_proba: Callable[[np.ndarray], np.ndarray], x: np.ndarray, weights: np.ndarray,
                    target: int, count: int = MAX_FEATURES) -> DeletionCurve:

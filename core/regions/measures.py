@@ -37,3 +37,8 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
     """CS: the cosine of the angle between two maps of one shape; NaN where one of them is zero everywhere."""
     length = np.linalg.norm(a) * np.linalg.norm(b)
     return float((a * b).sum() / length) if length > 0 else float("nan")
+
+
+def sign_flips(a: np.ndarray, b: np.ndarray, share: float = 0.1) -> np.ndarray:
+    """The pixels ``(h,w)`` with opposite signs in two maps, above ``share`` of each map's largest |value|."""
+    return (np.sign(a) == -np.sign(b)) & np.all([np.abs(m) > share * np.abs(m).max() for m in (a, b)], axis=0)

@@ -34,6 +34,20 @@ class RegionMap:
     region: np.ndarray
     count: int
 
+    @property
+    def lowest(self) -> float:
+        """The lowest cosine."""
+        return float(np.nanmin(self.cosine))
+
+    @property
+    def has_class_border(self) -> bool:
+        """Whether the prediction changes on the plane."""
+        return bool((self.margin > 0).any() and (self.margin < 0).any())
+
+    def covers(self, points: np.ndarray) -> np.ndarray:
+        """Which points ``(k,2)`` of the plane lie within its edges."""
+        return (np.abs(points) <= self.at[-1]).all(1)
+
 
 @pipeline.remembered(RESULTS_KEPT)
 def region_map(spec: Spec, half_width: float, points: int = 41, *, progress: Progress | None = None) -> RegionMap:

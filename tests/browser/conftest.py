@@ -135,12 +135,11 @@ class Screen:
 
     def wait_for_map(self, name: str, expected) -> None:
         """Waits until a panel shows these values ``(h,w)``, with the largest in full colour on a light page."""
-        signed, limit = METHODS[name].signed, np.abs(expected).max()
-        colours = LIGHT.signed if signed else LIGHT.magnitude
+        kind, limit = "signed" if METHODS[name].signed else "magnitude", np.abs(expected).max()
         self.page.wait_for_function("""([name, picture]) => {
             const shown = document.querySelector(`.st-key-panel-${name} .al-map img`);
             return shown && shown.src === picture && shown.complete && shown.naturalWidth }""",
-            arg=[name, heatmap(expected / limit, 1.0, colours, LIGHT, signed=signed)["picture"]], timeout=WAIT)
+            arg=[name, heatmap(expected / limit, 1.0, kind, LIGHT)["picture"]], timeout=WAIT)
 
     def options(self, method: str) -> Locator:
         """The open form with a method's options."""

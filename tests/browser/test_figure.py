@@ -42,7 +42,7 @@ def test_a_downloaded_figure_is_rebuilt_byte_for_byte_and_brought_back(studio, s
         window.runs += document.querySelector('[data-test-script-state=running]') ? 1 : 0 }).observe(
         document.querySelector('[data-testid=stApp]'), {attributes: true}) }""")
     figure, side = download(screen, "Figure (PDF)"), download(screen, "Sidecar (json)")
-    assert download(screen, "All of it (zip)") and download(screen, "Table (parquet)")
+    assert download(screen, "All files (zip)") and download(screen, "Table (parquet)")
     assert screen.page.evaluate("window.runs") == 0, "a download reruns nothing"
     assert figure.startswith(b"%PDF") and b"Two images" in side
     (tmp_path / "side.json").write_bytes(side)
@@ -55,7 +55,7 @@ def test_a_downloaded_figure_is_rebuilt_byte_for_byte_and_brought_back(studio, s
 
     other = studio(f"figure{SMALL}")
     other.page.locator(".st-key-sidecar input[type=file]").set_input_files(tmp_path / "side.json")
-    other.page.get_by_text("The figure is back").wait_for(timeout=WAIT)
+    other.page.get_by_text("Figure restored").wait_for(timeout=WAIT)
     assert download(drawn(other), "Figure (PDF)") == figure
     assert {**other.query, "image": ""} == {**screen.query, "image": ""}, "the link says the same, too"
 

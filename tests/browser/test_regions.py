@@ -33,9 +33,9 @@ def test_from_the_exact_answer_to_its_pattern_by_clicks(regions):
     screen.wait_for_query(region_view="same region")
     screen.choose("partner", "The nearest test image")
     screen.page.get_by_text("in another region").wait_for()
-    screen.choose("region_view", "Map of regions")
+    screen.choose("region_view", "Region map")
     screen.page.get_by_text("Half width").wait_for()
-    screen.choose("region_view", "Exact is not innocent")
+    screen.choose("region_view", "Exact can still mislead")
     screen.ready()
     assert set(screen.scores()) == {"openapi", "patternlocal"}
     screen.press("Open both in Compare")
@@ -75,9 +75,9 @@ def numbers(image):
     other = core_regions.comparison_point(spec, core_regions.COMPARISON_POINTS[0])
     inside = core_regions.agreements(spec, core_regions.COMPARISON_POINTS[0])
     return {
-        "Map of regions": [f"{plane.count:,} regions among {plane.region.size:,} points, lowest cosine "
+        "Region map": [f"{plane.count:,} regions among {plane.region.size:,} points, lowest cosine "
                            f"{plane.cosine.min():.2f}"],
-        "Along a line": [f"{len(line.borders)} of {len(line.t) - 1} steps cross a border"],
+        "Line scan": [f"{len(line.borders)} of {len(line.t) - 1} steps cross a border"],
         "Same region": [f"{other.distance:.3g} away", f"lies after {100 * other.border:.2g} %",
                         *(f"Cosine {a.cosine:.6f}" for a in inside if a.at_image is not None)]}
 
@@ -87,7 +87,7 @@ def test_two_readers_of_one_model_each_see_the_numbers_of_their_own_image(region
     readers = [regions(f"{SMALL}&zoom=10&region_view=map of regions&image={image}", charts=1,
                        viewport={"width": 1280, "height": 900 + image}) for image in images]
     expected = {image: numbers(image) for image in images}
-    for shown in (("Along a line", "Same region"), ("Same region", "Map of regions"), ("Map of regions",) * 2):
+    for shown in (("Line scan", "Same region"), ("Same region", "Region map"), ("Region map",) * 2):
         for reader, view in zip(readers, shown):
             reader.choose("region_view", view)  # nobody waits for the other
         for reader, view, image in zip(readers, shown, images):
@@ -95,4 +95,4 @@ def test_two_readers_of_one_model_each_see_the_numbers_of_their_own_image(region
     for reader in readers:
         reader.enter("image", "6")  # both the same, which nobody has asked about yet
     for reader in readers:
-        reader.wait_for_texts(numbers(6)["Map of regions"])
+        reader.wait_for_texts(numbers(6)["Region map"])

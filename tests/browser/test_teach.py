@@ -63,7 +63,7 @@ def test_a_class_guesses_sees_the_answer_and_slides_the_suppressor_back(teach):
     reveal(screen)
     screen.page.get_by_text("Right: PatternLocal").wait_for()
     screen.page.get_by_text(title(5.0)).wait_for()
-    thumb = screen.page.get_by_role("slider", name="b: reach")
+    thumb = screen.page.get_by_role("slider", name="b: bandwidth")
     thumb.focus()
     thumb.press("ArrowLeft")
     screen.page.get_by_text(title(2.0)).wait_for()

@@ -102,20 +102,20 @@ def test_zero_is_the_pages_background_in_every_signed_map(theme, low, high):
     values = np.linspace(low, high, 64).reshape(8, 8)
     values[0, 0], values[7, 7] = 0, np.abs(values).max()
     (limit,) = limits([values], "raw")
-    shown = picture(heatmap(values, limit, theme.signed, theme, signed=True))
+    shown = picture(heatmap(values, limit, "signed", theme))
     np.testing.assert_array_equal(shown[0, 0], rgb(theme.background))
     np.testing.assert_array_equal(shown[7, 7], rgb(theme.signed[-1]))
 
 
 @THEMES
 def test_a_magnitude_starts_at_zero(theme):
-    shown = picture(heatmap(np.eye(8), 1.0, theme.magnitude, theme, signed=False))
+    shown = picture(heatmap(np.eye(8), 1.0, "magnitude", theme))
     np.testing.assert_array_equal(shown[0, 1], rgb(theme.magnitude[0]))
     np.testing.assert_array_equal(shown[1, 1], rgb(theme.magnitude[-1]))
 
 
 def test_row_0_is_on_top_on_screen_with_its_mask_and_mark():
-    panel = heatmap(one_hot(), 1.0, LIGHT.signed, LIGHT, signed=True, mask=one_hot().astype(bool), pixel=(0, 0))
+    panel = heatmap(one_hot(), 1.0, "signed", LIGHT, mask=one_hot().astype(bool), pixel=(0, 0))
     shown = picture(panel)
     np.testing.assert_array_equal(shown[0, 0], rgb(LIGHT.signed[-1]))
     assert (shown == rgb(LIGHT.background)).all(2).sum() == 63 and shown.shape == (8, 8, 3), "one cell a pixel"
@@ -123,12 +123,12 @@ def test_row_0_is_on_top_on_screen_with_its_mask_and_mark():
 
 
 def test_the_marked_pixel_is_row_then_column():
-    panel = heatmap(np.zeros((8, 8)), 1.0, LIGHT.signed, LIGHT, signed=True, pixel=(2, 5))
+    panel = heatmap(np.zeros((8, 8)), 1.0, "signed", LIGHT, pixel=(2, 5))
     assert corners(panel["lines"][-1]) == ({5, 6}, {2, 3})
 
 
 def test_hatched_pixels_are_crossed_inside_their_edges():
-    panel = heatmap(np.zeros((4, 4)), 1.0, LIGHT.signed, LIGHT, signed=True, hatched=one_hot(1, 2, 4).astype(bool))
+    panel = heatmap(np.zeros((4, 4)), 1.0, "signed", LIGHT, hatched=one_hot(1, 2, 4).astype(bool))
     x, y = corners(panel["lines"][0])
     assert 2 < min(x) < max(x) < 3 and 1 < min(y) < max(y) < 2
 
@@ -136,14 +136,14 @@ def test_hatched_pixels_are_crossed_inside_their_edges():
 def test_a_map_may_cover_another_where_it_has_values():
     over = np.full((8, 8), np.nan)
     over[3, 4] = 1
-    plain, covered = (picture(heatmap(np.eye(8), 1.0, LIGHT.image, LIGHT, signed=True, over=o)) for o in (None, over))
+    plain, covered = (picture(heatmap(np.eye(8), 1.0, "image", LIGHT, over=o)) for o in (None, over))
     np.testing.assert_array_equal(covered[3, 4], rgb(LIGHT.signed[-1]))
     assert (plain != covered).any(2).sum() == 1
 
 
 def test_the_pointer_reads_whole_percents_of_the_largest_value():
     values = np.array([[1.0, -4.0], [0.0, 0.02]])
-    panel = heatmap(values, 9.0, LIGHT.signed, LIGHT, signed=True, words={0: "nothing"})
+    panel = heatmap(values, 9.0, "signed", LIGHT, words={0: "nothing"})
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(panel["percents"]), np.int8), [25, -100, 0, 0])
     assert panel["words"] == {0: "nothing"} and json.loads(json.dumps(panel))["rows"] == 2
     np.testing.assert_array_equal(percents(np.zeros((2, 2))), np.zeros((2, 2)))

@@ -13,7 +13,7 @@ def test_digits_are_compared_without_scores_and_with_their_names(app):
     assert not app.exception and not app.error and not app.warning
     assert list(app.panels) == ["gradient", "openapi"]
     text = app.text
-    assert "Label boot, predicted boot" in text and "EMD" not in text and "Nobody knows which pixels" in text
+    assert "Label boot, predicted boot" in text and "EMD" not in text and "has no ground truth" in text
     assert app.query_params["model"] == "PLNN" and "scenario" not in app.query_params
     assert app.selectbox(key="images").options[-3] == "class 9, boot"
     app.selectbox(key="images").select("class 3").run()
@@ -54,7 +54,7 @@ def test_a_pinned_digit_stands_beside_another_one(app):
 
 def test_there_is_no_snr_to_go_through(app):
     app.link(**DIGITS, methods="gradient", closer="through SNR")
-    assert not app.exception and "no SNR to go through" in app.info[0].value
+    assert not app.exception and "no SNR to vary" in app.info[0].value
 
 
 def test_every_kind_of_figure_is_drawn_with_digits_chosen(app):

@@ -143,7 +143,7 @@ def test_a_sidecar_brings_the_whole_figure_back(open_studio):
     app = bring_back(open_studio(file="png"), json.dumps(content).encode())
     assert not app.exception and not app.error and not app.warning
     assert picture(app) == studio.draw(figure, "png")
-    assert any("The figure is back" in s.value for s in app.success)
+    assert any("Figure restored" in s.value for s in app.success)
     address = dict(app.query_params)
     app.query_params.clear()
     app.query_params.update(address)
@@ -285,7 +285,7 @@ def test_nonsense_about_a_figure_is_told_and_the_studio_works(open_studio, name,
 # ---- saved views
 
 
-def test_views_are_saved_opened_and_forgotten(app):
+def test_views_are_saved_opened_and_deleted(app):
     app.link(methods="gradient", image=3)
     app.text_input(key="view_name").set_value("Third image")
     app.press("Save this view")
@@ -294,7 +294,7 @@ def test_views_are_saved_opened_and_forgotten(app):
     app.press("Third image")
     assert not app.exception and app.number_input(key="image").value == 3
     assert app.query_params["image"] == "3" and "Third image?" in app.query_params["views"], "the list is kept"
-    app.press("Forget Third image")
+    app.press("Delete Third image")
     assert "views" not in app.query_params
 
 

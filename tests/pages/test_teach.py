@@ -70,11 +70,11 @@ def test_the_guess_is_judged_when_the_answer_is_out(lesson, guess, said):
 
 def test_the_next_step_begins_with_its_question(lesson):
     app = lesson(step="two variables", guess=2, sigma_d=2.0, present=True)
-    on = next(b for b in app.button if b.label == "On")
-    on.click().run()
+    forward = next(b for b in app.button if b.label == "Next")
+    forward.click().run()
     kept = {"sigma_d": "2.0", "present": "True"}
     assert app.query_params == {"step": "two variables", "guess": "2", "reveal": "True"} | kept
-    on.click().run()
+    forward.click().run()
     assert app.query_params == {"step": "weight to pattern"} | kept
     assert app.slider(key="sigma_d").value == 2.0
 
@@ -91,8 +91,8 @@ def test_nonsense_in_a_link_is_told_and_the_page_works(lesson, name, text):
     ({"step": "two variables", "sigma_d": 0.0}, "x2 is always 0"),
     ({"step": "weight to pattern", "sigma_d": 0.0}, "nothing to suppress"),
     ({"step": "XOR", "sigma_d": 0.0}, "x3 is always 0"), ({"step": "XOR", "tau": 0.001}, "almost a step"),
-    ({"step": "XOR", "bandwidth": 0.01}, "mostly chance"), ({"step": "bandwidth", "sigma_d": 0.0}, "never moves"),
-    ({"step": "bandwidth", "bandwidth": 0.01}, "hardly two points"),
+    ({"step": "XOR", "bandwidth": 0.01}, "mostly noise"), ({"step": "bandwidth", "sigma_d": 0.0}, "never varies"),
+    ({"step": "bandwidth", "bandwidth": 0.01}, "barely two points"),
     ({"step": "XOR", "bandwidth": "inf"}, "PatternLocal")])
 def test_extreme_sliders_show_what_happens_in_words(lesson, chosen, told):
     app = lesson(reveal=True, **chosen)
@@ -101,7 +101,7 @@ def test_extreme_sliders_show_what_happens_in_words(lesson, chosen, told):
 
 def test_compare_opens_with_the_step_s_settings(lesson):
     app = lesson(step="images", reveal=True, lesson_image=7)
-    next(b for b in app.button if b.label == "The same in Compare").click().run()
+    next(b for b in app.button if b.label == "Open in Compare").click().run()
     assert app.title[0].value == "Compare explanations"
     assert app.query_params["image"] == "7" and app.query_params["methods"].split(",") == list(lessons.comparison(
         "images", lessons.check(lesson_image=7))[1])

@@ -1,6 +1,6 @@
-"""Everything on Compare can be taken away; a file is built only when asked for.
+"""Downloads of everything on Compare; a file is built when its button is clicked.
 
-core.studio is loaded when asked for: matplotlib is needed for nothing else here.
+core.studio is imported then, too: matplotlib is needed for nothing else here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import json
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from core import model_library, pipeline
+from core.figures.arrays import npz
 from core.registry import METRICS
-from core.types import Spec
+from core.types import Score, Spec
 from pages.components.shared import share
 from pages.components.shared.frame import ROOT
 from pages.components.shared.result_panels import Result
@@ -24,6 +24,8 @@ from pages.components.shared.result_panels import Result
 def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
     """The figure, arrays, tables, a report and the settings; and the screen as a link, a command or Python."""
     done = [r for r in results if r.attribution]
+    if not done:
+        return
     name = file_name(done[0].attribution.spec)
     files = {
         "Figure (PNG)": ("png", "image/png", lambda: picture(done, scale, outline, "png")),
@@ -42,11 +44,12 @@ def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
 
 
 def file_name(spec: Spec) -> str:
+    """The files' name without its ending: data, model and image."""
     return f"{model_library.data_name(spec)}_{spec.model}_image{spec.image}".replace(" ", "_")
 
 
 def rows(results: Sequence[Result]) -> list[dict]:
-    """One row a method: its scores (None while not known or undefined), why, and its time."""
+    """One row per method: its scores (None where undefined), the reasons, and its time."""
     table = []
     for r in results:
         score = scored(r)
@@ -57,8 +60,8 @@ def rows(results: Sequence[Result]) -> list[dict]:
     return table
 
 
-def scored(result: Result):
-    """The full score: a download waits for what the page is still computing."""
+def scored(result: Result) -> Score:
+    """All scores: a download waits for those the page is still computing."""
     known = result.score
     return known if known and set(known.values) == set(METRICS) else pipeline.score(result.attribution)
 
@@ -74,12 +77,14 @@ def figure(results: Sequence[Result], scale: str, outline: bool):
 
 
 def picture(results: Sequence[Result], scale: str, outline: bool, ending: str) -> bytes:
+    """The figure as a ``png`` or ``pdf`` file."""
     from core import studio
 
     return studio.draw(figure(results, scale, outline), ending)
 
 
 def report(results: Sequence[Result], scale: str, outline: bool) -> bytes:
+    """The comparison as one html file that needs nothing else."""
     from core import studio
 
     return studio.report(figure(results, scale, outline).replace(below=tuple(METRICS)),
@@ -87,16 +92,15 @@ def report(results: Sequence[Result], scale: str, outline: bool) -> bytes:
 
 
 def arrays(results: Sequence[Result]) -> bytes:
+    """Image, mask and maps as an npz file, with settings and scores as JSON texts."""
     first = results[0].attribution
-    file = io.BytesIO()
-    np.savez_compressed(file, image=first.image, mask=first.mask, spec=np.array(settings(results)),
-                        scores=np.array(json.dumps(rows(results))),
-                        **{f"map_{r.method}": r.attribution.values for r in results})
-    return file.getvalue()
+    maps = {f"map_{r.method}": r.attribution.values for r in results}
+    return npz({"image": first.image, "mask": first.mask, **maps},
+               {"spec": settings(results), "scores": json.dumps(rows(results))})
 
 
 def table(results: Sequence[Result], ending: str) -> bytes:
-    """The scores, one row a method, as ``csv`` or ``parquet``."""
+    """The scores, one row per method, as ``csv`` or ``parquet``."""
     import pandas as pd
 
     frame, file = pd.DataFrame(rows(results)), io.BytesIO()

@@ -1,106 +1,119 @@
-"""Pin and compare: a result A stays, whatever is changed; the present result B stands beside it."""
+"""Pin and compare: a result A stays while everything else may change; the present result B appears beside it."""
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
-from core import model_library, pipeline
-from core.figures.heatmap import heatmap
+from core import map_statistics, model_library, pipeline
+from core.figures.style import scaled
 from core.registry import METHODS, METRICS
 from core.types import Attribution, InputError, NotApplicable, Spec
 from pages.components.shared import choices, fields
-from pages.components.shared.map_panel import WIDTH, View, say, show, signed, title
+from pages.components.shared.map_panel import (
+    WIDTH,
+    PanelStyle,
+    map_panel,
+    panel_title,
+    show,
+    show_signed,
+    small_text,
+)
 from pages.components.shared.result_panels import Result
 
 
-def look(found: Sequence[Result], spec: Spec, view: View) -> None:
+def look(drawn: Sequence[Result], spec: Spec, style: PanelStyle) -> None:
     """Pins one of the results on screen, or shows the pinned one beside the present one."""
-    state, drawn = st.session_state, [r for r in found if r.attribution]
-
-    def pin(text: str) -> None:
-        state.pin = text
-
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        names = [r.method for r in drawn]
-        method = st.selectbox("Result", names, format_func=lambda n: METHODS[n].label, width=240,
-                              help="Pin one as A. Then change image, data, model or options: B is its method there.")
-        here = next(r.attribution for r in drawn if r.method == method)
-        st.button("Pin as A", icon=":material/keep:", on_click=pin, args=(fields.spec_text(here.spec),))
-        if state.pin:
-            st.button("Unpin", icon=":material/keep_off:", on_click=pin, args=("",))
-    if not state.pin:
-        say("Nothing is pinned yet.")
+    _pin_bar(drawn)
+    pinned = st.session_state.pin
+    if not pinned:
+        small_text("Nothing is pinned yet.")
         return
     try:
-        a = pipeline.explain(fields.read_spec(state.pin))
+        a = pipeline.explain(fields.read_spec(pinned))
         b = pipeline.explain(choices.of_method(spec, a.spec.method))
     except NotApplicable as reason:
         st.info(f"Does not apply here: {reason}")
     except InputError as error:
         st.warning(f"A and B cannot be compared. {error}")
     else:
-        _beside(a, b, view)
+        _maps(a, b, style)
+        _scores(a, b)
+        changes = differences(a.spec, b.spec)
+        small_text(f"Changed from A to B: {'; '.join(changes)}." if changes else
+                   "A and B are the same: change any setting.")
 
 
-def _beside(a: Attribution, b: Attribution, view: View) -> None:
+def _pin_bar(drawn: Sequence[Result]) -> None:
+    """The choice of a result, and buttons that pin and unpin it."""
+    def pin(text: str) -> None:
+        st.session_state.pin = text
+
+    attributions = {r.method: r.attribution for r in drawn}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        method = st.selectbox("Result", list(attributions), format_func=lambda name: METHODS[name].label, width=240,
+                              help="Pin a result as A, then change image, data, model or options: B is the same "
+                                   "method with those.")
+        st.button("Pin as A", icon=":material/keep:", on_click=pin,
+                  args=(fields.spec_text(attributions[method].spec),))
+        if st.session_state.pin:
+            st.button("Unpin", icon=":material/keep_off:", on_click=pin, args=("",))
+
+
+def _maps(a: Attribution, b: Attribution, style: PanelStyle) -> None:
+    """Both maps, each scaled to its own peak, and their difference."""
     label = METHODS[a.spec.method].label
     with st.container(horizontal=True, gap="small", key="pinned"):
-        for name, found in (("A", a), ("B", b)):
+        for name, attribution in (("A", a), ("B", b)):
             with st.container(width=WIDTH, gap="xsmall", key=f"pinned.{name}"):
-                title(f"{name} · {label}")
-                _map(found, view, f"pinned.map.{name}")
-                say(f"{model_library.data_name(found.spec)}, {found.spec.model}, image {found.spec.image}")
+                panel_title(f"{name} · {label}")
+                show(map_panel(attribution, scaled(attribution.values), 1.0, style), f"pinned.map.{name}",
+                     f"{label} map of test image {attribution.spec.image}.")
+                spec = attribution.spec
+                small_text(f"{model_library.data_name(spec)}, {spec.model}, image {spec.image}")
         with st.container(width=WIDTH, gap="xsmall", key="pinned.difference"):
-            title("B − A")
+            panel_title("B − A")
             if a.values.shape == b.values.shape:
-                difference = _scaled(b.values) - _scaled(a.values)
-                signed(difference, view, "pinned.map.difference",
-                       f"Difference of the two maps, at most {np.abs(difference).max():.3g} of their largest value.",
-                       mask=b.mask if view.outline else None)
-                say(f"Both divided by their largest value; correlation {_correlation(a.values, b.values)}")
+                _difference(a, b, style)
             else:
-                st.caption("The maps have different sizes.")
+                st.caption("The maps differ in size.")
+
+
+def _difference(a: Attribution, b: Attribution, style: PanelStyle) -> None:
+    difference = scaled(b.values) - scaled(a.values)
+    show_signed(difference, style, "pinned.map.difference", mask=style.mask_of(b),
+                alt=f"Difference of the two maps, at most {abs(difference).max():.3g} of their largest value.")
+    correlation = map_statistics.correlation(a.values, b.values)
+    small_text("Both divided by their largest value; correlation "
+               + ("undefined: one map is constant" if math.isnan(correlation) else f"{correlation:.3f}"))
+
+
+def _scores(a: Attribution, b: Attribution) -> None:
+    """The scores of both in a table, and which is better."""
     scores = pipeline.score(a), pipeline.score(b)
-    st.dataframe([{"Score": metric.label, "A": scores[0][name], "B": scores[1][name],
-                   "B − A": scores[1][name] - scores[0][name], "": _verdict(name, *(s[name] for s in scores))}
-                  for name, metric in METRICS.items()], hide_index=True, width=520, key="pinned.scores",
-                 column_config={n: st.column_config.NumberColumn(format="%.4f") for n in ("A", "B", "B − A")})
-    changed = differences(a.spec, b.spec)
-    say(f"Changed from A to B: {'; '.join(changed)}." if changed else "A and B are the same: change anything.")
+    rows = []
+    for name, metric in METRICS.items():
+        of_a, of_b = (score[name] for score in scores)
+        rows.append({"Score": metric.label, "A": of_a, "B": of_b, "B − A": of_b - of_a,
+                     "": _verdict(of_a, of_b, metric.lower_is_better)})
+    st.dataframe(rows, hide_index=True, width=520, key="pinned.scores", column_config={
+        column: st.column_config.NumberColumn(format="%.4f") for column in ("A", "B", "B − A")})
 
 
-def _map(found: Attribution, view: View, key: str) -> None:
-    colours = view.theme.signed if found.signed else view.theme.magnitude
-    show(heatmap(_scaled(found.values), 1.0, colours, view.theme, signed=found.signed,
-                 mask=found.mask if view.outline else None),
-         key, f"{METHODS[found.spec.method].label} map of test image {found.spec.image}.")
-
-
-def _scaled(values: np.ndarray) -> np.ndarray:
-    return values / (float(np.abs(values).max()) or 1.0)
-
-
-def _correlation(a: np.ndarray, b: np.ndarray) -> str:
-    return f"{np.corrcoef(a.ravel(), b.ravel())[0, 1]:.3f}" if np.ptp(a) and np.ptp(b) else "undefined: a map is flat"
-
-
-def _verdict(name: str, a: float, b: float) -> str:
-    if np.isnan(a) or np.isnan(b):
+def _verdict(a: float, b: float, lower_is_better: bool) -> str:
+    if math.isnan(a) or math.isnan(b):
         return "undefined"
     if a == b:
         return "the same"
-    return "B is better" if (b < a) == METRICS[name].lower_is_better else "A is better"
+    return "B is better" if (b < a) == lower_is_better else "A is better"
 
 
 def differences(a: Spec, b: Spec) -> list[str]:
-    """Every field and option in which two Specs differ, as words."""
-    names = [f.name for f in dataclasses.fields(Spec) if f.name != "options"]
-    said = [f"{n.replace('_', ' ')} {getattr(a, n)} → {getattr(b, n)}" for n in names
-            if getattr(a, n) != getattr(b, n)]
-    one, other = dict(a.options), dict(b.options)
-    return said + [f"{n.replace('_', ' ')} {one.get(n, '–')} → {other.get(n, '–')}" for n in sorted({*one, *other})
-                   if one.get(n) != other.get(n)]
+    """Every field and option in which two Specs differ: ``image 0 → 6``."""
+    of_a, of_b = (s.to_dict() for s in (a, b))
+    of_a, of_b = ({**{n: v for n, v in values.items() if n not in ("options", "data_options")},
+                   **values.get("data_options", {}), **values["options"]} for values in (of_a, of_b))
+    return [f"{name.replace('_', ' ')} {of_a.get(name, '–')} → {of_b.get(name, '–')}"
+            for name in dict.fromkeys([*of_a, *of_b]) if of_a.get(name) != of_b.get(name)]

@@ -1,4 +1,4 @@
-"""Compare's results: computing the maps with counted progress, and filling in scores as they are ready."""
+"""Compare's results: the maps of the chosen methods, computed with counted progress, in the chosen order."""
 
 from __future__ import annotations
 
@@ -6,45 +6,27 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import keys, pipeline
 from core.registry import METHODS, METRICS
-from core.types import NotApplicable, Spec
-from pages.components.compare import details, downloads
-from pages.components.shared import choices, result_panels, score_jobs
-from pages.components.shared.map_panel import View
+from core.types import Spec
+from pages.components.shared import choices, result_panels, scored_results
 from pages.components.shared.progress import counted
 from pages.components.shared.result_panels import Result
-from pages.components.shared.scored_results import SLOW, known, show
 
 
-def page(spec: Spec) -> None:
-    """The comparison of one image, what can be taken away of it, and a closer look."""
-    found, view = results(spec, st.session_state.methods), View.chosen()
-    show(found, view)
-    if any(r.attribution for r in found):
-        downloads.bar(found, view.scale, view.outline)
-        details.look(found, view)
-
-
-def results(base: Spec, methods: Sequence[str]) -> list[Result]:
-    """The maps of all methods with the scores known so far, in the order the reader chose."""
-    found = []
-    with counted() as tell:
+def compute(spec: Spec, methods: Sequence[str]) -> list[Result]:
+    """The maps of all methods with the scores known so far, in the chosen order."""
+    results = []
+    with counted() as progress:
         for done, method in enumerate(methods):
-            tell(done, len(methods), f"maps, {METHODS[method].label} next")
-            try:
-                attribution = pipeline.explain(choices.of_method(base, method))
-            except NotApplicable as reason:
-                found.append(Result(method, reason=str(reason)))
-            else:
-                found.append(Result(method, attribution, score=known(attribution)))
-    score_jobs.drop_waiting({keys.score_key(r.attribution, name) for r in found if r.attribution for name in SLOW})
-    return _sorted(found)
+            progress(done, len(methods), f"maps, {METHODS[method].label} next")
+            results.append(scored_results.result(choices.of_method(spec, method), scored_results.known))
+    scored_results.drop_waiting(results)
+    return _sorted(results)
 
 
-def _sorted(found: list[Result]) -> list[Result]:
-    by = next((name for name, m in METRICS.items() if m.label == st.session_state.sort), None)
-    if by is None:
-        return found
-    rank = result_panels.ranked(found)[by]
-    return sorted(found, key=lambda r: rank.get(r.method, len(found) + 1))
+def _sorted(results: list[Result]) -> list[Result]:
+    metric = next((name for name, m in METRICS.items() if m.label == st.session_state.sort), None)
+    if metric is None:
+        return results
+    ranks = result_panels.ranked(results)[metric]
+    return sorted(results, key=lambda result: ranks.get(result.method, len(results) + 1))

@@ -5,69 +5,49 @@ from __future__ import annotations
 import math
 from html import escape
 
-import numpy as np
 import streamlit as st
 
 from core import lessons
-from core.figures import thumbnails
 from core.figures.style import DARK, LIGHT, Theme
 from core.registry import Entry, Option
-from pages.components.shared import choices, fields, frame
+from pages.components.shared import fields, frame
+from pages.components.shared.map_panel import thumbnail
 from pages.components.shared.progress import counted
 
 EDGE = 92  # pixels of a tiny picture
-STYLE = """<style>
-.al-cards {display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem;}
-.al-card {border: 1px solid rgba(128,128,128,.3); border-radius: .5rem; padding: .8rem 1rem; font-size: .875rem;
-          line-height: 1.4; break-inside: avoid; overflow-wrap: anywhere;}
-.al-card h3 {font-size: 1.05rem !important; padding: 0 0 .3rem !important; margin: 0;}
-.al-card p {margin: 0 0 .45rem; font-size: inherit;}
-.al-card .al-formula {font-family: "STIX Two Math", "Cambria Math", "DejaVu Serif", serif; font-style: italic;}
-.al-card dt, .al-card dd {font-size: .8rem;}
-.al-card figure {display: inline-block; margin: 0 .5rem .4rem 0; vertical-align: top; font-size: .75rem;
-                 line-height: 1.25;}
-.al-card img {display: block; border: 1px solid rgba(128,128,128,.35);}
-.al-card .al-facts {opacity: .75; font-size: .8rem;}
-.al-card summary {cursor: pointer;}
-.al-card dl, .al-words {margin: .3rem 0 .4rem; padding: 0 !important;}
-.al-card dt, .al-words dt {font-weight: 600;}
-.al-card dd, .al-words dd {margin: 0 0 .35rem;}
-.al-words {columns: 22rem; column-gap: 2.5rem; line-height: 1.45;}
-.al-words div {break-inside: avoid; padding-bottom: .5rem;}
-@media print {
-  [data-testid="stSidebar"], [data-testid="stHeader"], .st-key-family {display: none !important;}
-  html, body, .stApp, .stMain, .block-container {
-    position: static !important; overflow: visible !important; padding: 0 !important; height: auto !important;
-    background: #fff !important;}
-  .stMain * {color: #000 !important;}
-  * {print-color-adjust: exact; -webkit-print-color-adjust: exact;}
-}
-</style>"""
 
 
-def page() -> None:
-    """The chosen family's cards."""
-    choices.restore()
-    choices.write()
-    st.html(STYLE)
+def style() -> None:
+    """The cards' style sheet."""
+    st.html(frame.ASSETS / "cards.css")
+
+
+def choose_family() -> None:
+    """The choice of a family of cards, or the glossary."""
     st.segmented_control("Family", fields.FAMILIES, key="family", required=True, label_visibility="collapsed",
                          wrap=True, format_func=lambda text: text[0].upper() + text[1:])
-    for notice in choices.notices():
-        st.warning(f"The link could not be followed in full. {notice}")
+
+
+def show_family() -> None:
+    """The chosen family's cards, or the glossary."""
     if st.session_state.family == "glossary":
-        words = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>"
-                        for name, text in lessons.GLOSSARY.items())
-        st.html(f"<dl class='al-words'>{words}</dl>")
+        _glossary()
     else:
-        _family(st.session_state.family)
+        _cards(st.session_state.family)
 
 
-def _family(family: str) -> None:
-    """All cards at once, as one page of text and small pictures; examples not known yet are counted."""
+def _glossary() -> None:
+    entries = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>"
+                      for name, text in lessons.GLOSSARY.items())
+    st.html(f"<dl class='al-words'>{entries}</dl>")
+
+
+def _cards(family: str) -> None:
+    """All cards at once, as one page of text and small pictures; progress counts examples not computed yet."""
     entries, theme, cards = lessons.entries(family), DARK if frame.dark() else LIGHT, []
-    with counted() as tell:
+    with counted() as progress:
         for done, entry in enumerate(entries):
-            tell(done, len(entries), f"examples, {entry.label} next")
+            progress(done, len(entries), f"examples, {entry.label} next")
             cards.append(card(entry, lessons.example(family, entry.name), theme))
     st.html(f"<div class='al-cards'>{''.join(cards)}</div>")
 
@@ -82,10 +62,12 @@ def card(entry: Entry, example: lessons.Example, theme: Theme) -> str:
     if entry.misleads:
         parts.append(f"<p><b>When it misleads.</b> {escape(entry.misleads)}</p>")
     if entry.options:
-        parts.append(f"<details><summary>{len(entry.options)} option{'s' * (len(entry.options) > 1)}</summary><dl>"
+        number = "1 option" if len(entry.options) == 1 else f"{len(entry.options)} options"
+        parts.append(f"<details><summary>{number}</summary><dl>"
                      + "".join(map(_option, entry.options)) + "</dl></details>")
     if not math.isnan(example.seconds):
-        parts.append(f"<p class='al-facts'>Cost: {_time(example.seconds)} {escape(example.work)}, measured here.</p>")
+        parts.append(f"<p class='al-facts'>Cost: {_time(example.seconds)} {escape(example.work)}, measured on this "
+                     "computer.</p>")
     parts.append(f"<p class='al-facts'>Source: {escape(entry.reference)}<br>Name: {escape(entry.name)}</p>")
     return f"<article class='al-card'>{''.join(parts)}</article>"
 
@@ -99,12 +81,9 @@ def _option(option: Option) -> str:
 
 
 def _picture(picture: lessons.Picture, theme: Theme, label: str) -> str:
-    colours = {"signed": theme.signed, "magnitude": theme.magnitude, "image": theme.image}[picture.kind]
-    signed = picture.kind == "signed" or bool(picture.values.min() < 0)  # greys of digits begin at black
-    data = thumbnails.picture(np.asarray(picture.values, float), colours, theme, signed=signed, mask=picture.mask)
-    alt = f"{label}: {picture.caption}"
-    return (f"<figure style='width:{EDGE}px'><img src='{thumbnails.address(data)}' alt='{escape(alt, quote=True)}' "
-            f"width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>")
+    alt, source = f"{label}: {picture.caption}", thumbnail(picture.values, picture.kind, theme, picture.mask)
+    return (f"<figure style='width:{EDGE}px'><img src='{source}' "
+            f"alt='{escape(alt, quote=True)}' width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>")
 
 
 def _time(seconds: float) -> str:

@@ -119,18 +119,18 @@ def image_bar(spec: Spec) -> int | None:
             st.session_state[name] = None
 
     def go(step: int) -> None:
-        here = st.session_state.image
-        ahead = [i for i in passing if (i > here if step > 0 else i < here)]
-        st.session_state.image = (ahead[0] if step > 0 else ahead[-1]) if ahead else passing[0 if step > 0 else -1]
+        image = st.session_state.image
+        ahead = [i for i in passing if (i > image if step > 0 else i < image)] or passing  # else round the end
+        st.session_state.image = ahead[0] if step > 0 else ahead[-1]
 
-    def anywhere() -> None:
+    def go_anywhere() -> None:
         st.session_state.image = random.choice(passing)
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.number_input("Test image", 0, total - 1, key="image", width=130)
         st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(-1,), disabled=not passing)
         st.button("Next", icon=":material/chevron_right:", on_click=go, args=(1,), disabled=not passing)
-        st.button("Random", icon=":material/shuffle:", on_click=anywhere, disabled=not passing)
+        st.button("Random", icon=":material/shuffle:", on_click=go_anywhere, disabled=not passing)
         st.selectbox("Show", list(filters), key="images", width=140, format_func=lambda name: named(
             classes[filters[name]["label"]], name) if "label" in filters[name] else name)
         st.markdown(f"<div class='al-quiet' style='padding-bottom:.7rem'>{len(passing)} of {total} images</div>",
@@ -144,7 +144,7 @@ def named(name: str, number: str) -> str:
 
 
 def view_bar() -> None:
-    """Which methods, and how their maps are drawn."""
+    """The choice of methods, and of how their maps are drawn."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Methods", list(METHODS), key="methods", format_func=lambda n: METHODS[n].label)
         with st.popover("View", icon=":material/visibility:"):
@@ -157,12 +157,12 @@ def view_bar() -> None:
 
 
 def method_options(method: str) -> None:
-    """A method's name, behind which its options wait in a form; nothing is computed before Apply."""
+    """A method's name, with its options in a form behind it; nothing is computed before Apply."""
     entry = METHODS[method]
-    # The first words are for screen readers; the style sheet leaves the name.
-    place = st.popover(f"Options of **{entry.label}**", type="tertiary", on_change="rerun", width="stretch",
-                       key=f"{method}.popover")
-    if not place.open:
+    # The first words are for screen readers; the style sheet shows the name alone.
+    popover = st.popover(f"Options of **{entry.label}**", type="tertiary", on_change="rerun", width="stretch",
+                         key=f"{method}.popover")
+    if not popover.open:
         return
     given = entry.check(choices.method_options(method))
     # The value in use is part of the key: a form never shows what was in use before.
@@ -171,7 +171,7 @@ def method_options(method: str) -> None:
     def apply() -> None:
         choices.set_method_options(method, {**given, **{name: st.session_state[key] for name, key in keys.items()}})
 
-    with place:
+    with popover:
         st.markdown(f"**{entry.label}**: {entry.summary}")
         with st.form(f"{method}.form", border=False):
             for option in entry.options:

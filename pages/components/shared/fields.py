@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 from core import lessons
 from core.figures.style import SCALES
 from core.pipeline import DEFAULT_METHODS
-from core.regions import PARTNERS, SAMPLINGS
+from core.regions import COMPARISON_POINTS, SAMPLINGS
 from core.registry import (
     DATASETS,
     METHODS,
@@ -164,7 +164,7 @@ READERS: dict[str, tuple[Any, Reader]] = {
     "closer": ("one pixel", _choice(CLOSER)),
     "sampling": (next(iter(SAMPLINGS)), _choice(SAMPLINGS)),
     "region_view": (VIEWS[0], _choice(VIEWS)),
-    "partner": (PARTNERS[0], _choice(PARTNERS)),
+    "partner": (COMPARISON_POINTS[0], _choice(COMPARISON_POINTS)),
     "zoom": (6, _whole(0, 10)),
     "step": (next(iter(lessons.LESSON_STEPS)), _choice(lessons.LESSON_STEPS)),
     "present": (False, _flag),

@@ -1,4 +1,4 @@
-"""Counted progress: what is being done and how much of it, once it takes longer than a moment."""
+"""Counted progress: what is being computed and how much of it, once it takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator
 
 import streamlit as st
 
-MOMENT = 0.5  # seconds before anything is said
-PAUSE = 0.3  # seconds between two words: the browser draws the page anew for each
+MOMENT = 0.5  # seconds before a bar appears
+PAUSE = 0.3  # seconds between two updates: the browser redraws the page for each
 
 
 @contextlib.contextmanager
 def counted() -> Iterator[Callable[[int, int, str], None]]:
-    """A bar that counts what the block tells it as (done, total, text), and is gone after it."""
-    place, last = st.empty(), time.monotonic() + MOMENT - PAUSE
+    """A bar that shows the progress reported inside the block as (done, total, text), and disappears after it."""
+    bar, last = st.empty(), time.monotonic() + MOMENT - PAUSE
 
-    def tell(done: int, total: int, text: str) -> None:
+    def report(done: int, total: int, text: str) -> None:
         nonlocal last
         if time.monotonic() - last > PAUSE:
-            place.progress(min(done / total, 1.0), f"{text[:1].upper()}{text[1:]}: {done} of {total}")
+            bar.progress(min(done / total, 1.0), f"{text[:1].upper()}{text[1:]}: {done} of {total}")
             last = time.monotonic()
 
-    yield tell
-    place.empty()
+    yield report
+    bar.empty()

@@ -1,4 +1,4 @@
-"""Saved views: screens by name, kept in the link itself and in one file that can be taken away and brought back."""
+"""Saved views: screens by name, kept in the link itself; a file takes them elsewhere."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from core.types import InputError
 from pages.components.shared import choices, fields
 from pages.components.shared.frame import ROOT
 
-FAULT = "views_fault"
+ERROR = "views_error"
 PAGES = ("compare", "regions", "suppressors", "methods", "figure")
 LARGEST = 200_000  # bytes of a file of views
 
 
-def manage(place: DeltaGenerator) -> None:
-    """Opens, saves, drops, downloads and reads views; called once the page's choices are settled."""
+def manage(container: DeltaGenerator) -> None:
+    """Opens, saves, deletes, downloads and loads views; called once the link is written."""
     state = st.session_state
-    with place.expander("Saved views"):
+    with container.expander("Saved views"):
         for text in state.views:
             name, _, address = text.partition("?")
             with st.container(horizontal=True, gap="small", wrap=False, horizontal_alignment="distribute"):
                 if st.button(name, key=f"view.{name}", type="tertiary", icon=":material/bookmark:"):
                     _open(address)
-                st.button(f"Forget {name}", key=f"forget.{name}", type="tertiary", icon=":material/close:",
-                          on_click=_forget, args=(text,))
+                st.button(f"Delete {name}", key=f"delete.{name}", type="tertiary", icon=":material/close:",
+                          on_click=_delete, args=(text,))
         st.text_input("Name of this view", key="view_name", max_chars=40, placeholder="Suppressors in XOR")
-        st.button("Save this view", icon=":material/bookmark_add:", on_click=_save, args=(_here(),), width="stretch")
-        if fault := state.get(FAULT):
-            st.caption(f":red[{fault}]")
+        st.button("Save this view", icon=":material/bookmark_add:", on_click=_save, args=(_this_screen(),),
+                  width="stretch")
+        if error := state.get(ERROR):
+            st.caption(f":red[{error}]")
         if state.views:
             st.download_button("Download all (json)", dumped(state.views), "attribution-lab-views.json",
                                "application/json", on_click="ignore", key="download.views", width="stretch")
-        st.file_uploader("Bring views back", type=["json"], key="views_file", on_change=_upload, max_upload_size=1)
+        st.file_uploader("Load views from a file", type=["json"], key="views_file", on_change=_upload,
+                         max_upload_size=1)
 
 
-def _here() -> str:
+def _this_screen() -> str:
     """The address of this screen and its page, without the list of views."""
     choice = {n: v for n, v in choices.address().items() if n != "views"}
     return urlencode({"page": st.session_state.get("page", PAGES[0])} | choice)
@@ -57,16 +59,16 @@ def _save(address: str) -> None:
     _put([*state.views, f"{name}?{address}"])
 
 
-def _forget(text: str) -> None:
+def _delete(text: str) -> None:
     st.session_state.views = [v for v in st.session_state.views if v != text]
 
 
 def _put(texts: list[str]) -> None:
-    st.session_state.pop(FAULT, None)
+    st.session_state.pop(ERROR, None)
     try:
         st.session_state.views = fields.checked_views(texts)
     except InputError as error:
-        st.session_state[FAULT] = str(error)
+        st.session_state[ERROR] = str(error)
 
 
 def dumped(views: list[str]) -> str:
@@ -77,12 +79,12 @@ def dumped(views: list[str]) -> str:
 def loaded(data: bytes) -> list[str]:
     """The views in a file that ``dumped`` wrote, or InputError in one sentence."""
     if len(data) > LARGEST:
-        raise InputError("A file of views is never this large, so nothing was read.")
+        raise InputError("This file is too large for saved views, so nothing was read.")
     try:
         return fields.checked_views([f"{name}?{address}" for name, address in json.loads(data)["views"].items()])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(str(error) if isinstance(error, InputError) else
-                         "This file holds no saved views: it is not the JSON that Download all gives.") from None
+                         "This file holds no saved views: it is not the JSON of Download all.") from None
 
 
 def _upload() -> None:
@@ -92,4 +94,4 @@ def _upload() -> None:
     try:
         _put([*st.session_state.views, *loaded(file.getvalue())])
     except InputError as error:
-        st.session_state[FAULT] = str(error)
+        st.session_state[ERROR] = str(error)
