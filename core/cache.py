@@ -24,7 +24,7 @@ _memories: list[Memory] = []
 class Memory:
     """The last ``maxsize`` results by key; the least recently used is dropped first.
 
-    The first thread to request a key computes its result. Others that request it meanwhile wait for the result, or for
+    The first thread to request a key computes its result. Others that request it meanwhile wait for it, or for
     the exception, which is not kept. Nothing is locked during a computation: other keys are not delayed, and a
     computation may request them. An interruption of the first thread alone (its reader has left the page) is not
     passed on: one of the waiting threads starts again.
