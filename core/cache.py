@@ -1,8 +1,8 @@
-"""Results that threads and sessions share: each is computed once, the last ones are kept, nobody changes them.
+"""Results that threads and sessions share: computed once, the last ones kept, and never changed.
 
 Whatever depends on a model must have the model's digest in its key (see ``core.pipeline.remembered``).
-``functools.cache`` remains right for what is the same as long as the program runs and may as well be found out
-twice: the program's own files, a font's characters.
+``functools.cache`` is still right for what never changes while the program runs and may be computed twice: the
+program's own files, a font's characters.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _memories: list[Memory] = []
 
 
 class Memory:
-    """The last ``maxsize`` results by key; the one used longest ago goes first.
+    """The last ``maxsize`` results by key; the least recently used is dropped first.
 
-    The first thread to ask for a key computes it. Others that ask meanwhile wait for its result, or for its
-    exception, which is not kept. Nothing is locked while something is computed: other keys are not held up, and a
-    computation may ask for other keys. What only stops the first thread (a reader who has left its page) is not
-    passed on: one of those who wait begins anew.
+    The first thread to request a key computes its result. Others that request it meanwhile wait for it, or for
+    the exception, which is not kept. Nothing is locked during a computation: other keys are not delayed, and a
+    computation may request them. An interruption of the first thread alone (its reader has left the page) is not
+    passed on: one of the waiting threads starts again.
 
-    All arrays in a result are read-only, so that no reader changes what another sees; who wants to write
-    copies. Nobody may change anything else of it.
+    All arrays in a result are read-only, so that no reader changes what another sees; to write, copy them. Nothing
+    else in a result may be changed either.
     """
 
     def __init__(self, maxsize: int):
@@ -38,7 +38,7 @@ class Memory:
         self._lock, self._kept = threading.Lock(), OrderedDict[Hashable, _Pending]()
 
     def get(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """What ``compute`` gives, now or when it was first asked for; ``key`` holds all that it depends on."""
+        """The result of ``compute``, from now or from an earlier call; ``key`` holds all that it depends on."""
         while True:
             with self._lock:
                 pending = self._kept.get(key)
@@ -53,7 +53,7 @@ class Memory:
                 return pending.result()
 
     def clear(self) -> None:
-        """Forgets everything; what is being computed is handed to those who wait for it, and not kept."""
+        """Forgets everything; a result that is being computed still reaches those who wait, but is not kept."""
         with self._lock:
             self._kept.clear()
 
@@ -78,7 +78,7 @@ class Memory:
 
 
 class _Pending(Future):
-    """A result that is being computed by the thread that made this."""
+    """A result that the thread which made this object is computing."""
 
     def __init__(self):
         super().__init__()

@@ -28,7 +28,7 @@ from core import keys, models, store
 from core.cache import cached
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, TrainingImages
-from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical
+from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical, model_key
 from core.types import (
     Attribution,
     Dataset,
@@ -67,7 +67,7 @@ def _dataset(name: str, arguments: tuple[tuple[str, Any], ...]) -> Dataset:
 
 def model(spec: Spec) -> models.Model:
     """The trained model a Spec means, as it is now; the last few stay loaded. InputError when there is none."""
-    key, pinned = canonical(spec).model_key(), _networks.get()
+    key, pinned = model_key(spec), _networks.get()
     if pinned is None:
         return _model(key, models.stamp(key))
     if key not in pinned:

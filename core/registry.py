@@ -6,10 +6,14 @@ cards and the family tests. An option's default stands once, in the function's s
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from core.types import XAI_TRIS, InputError, Spec, number, one_of, whole_number
@@ -21,7 +25,8 @@ class Option:
 
     ``when`` holds pairs of another option's name and the values of it for which this one matters.
     ``default`` is the one in the function's signature unless it is given here. ``form`` is how a value reads in a
-    caption. ``on_pages``: whether forms and links offer it, or only the command line and Python.
+    caption. ``on_pages``: whether forms and links offer it, or only the command line and Python. ``aliases`` are names
+    it had before: old links, sidecars and scripts go on working.
     """
 
     name: str
@@ -34,6 +39,7 @@ class Option:
     default: Any = None
     form: str = ""
     on_pages: bool = True
+    aliases: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -90,10 +96,17 @@ class Entry:
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All options, those left out at their defaults; unknown or out of range is an InputError."""
         known = {option.name: option for option in self.options}
-        if unknown := [name for name in given if name not in known]:
+        if unknown := [name for name in given if self.current_name(name) not in known]:
             raise InputError(f"{self.label} has no option {', '.join(map(repr, unknown))}. "
                              f"Its options: {', '.join(known) or 'none'}.")
-        return {name: option.check(given.get(name, option.default)) for name, option in known.items()}
+        if len(current := {self.current_name(name): value for name, value in given.items()}) < len(given):
+            raise InputError(f"{self.label} was given the same option twice, by its name and by an earlier one: "
+                             f"{', '.join(given)}.")
+        return {name: option.check(current.get(name, option.default)) for name, option in known.items()}
+
+    def current_name(self, name: str) -> str:
+        """The name that an option has today; ``name`` itself if it is none that an option had before."""
+        return next((option.name for option in self.options if name in option.aliases), name)
 
     def changed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the given options that differ from the defaults."""
@@ -222,6 +235,16 @@ class Registry(Mapping, Generic[E]):
 
         return add
 
+    @contextlib.contextmanager
+    def temporary(self) -> Iterator[None]:
+        """Inside the block entries may be added; afterwards there are those there were before."""
+        before = dict(self._entries)
+        try:
+            yield
+        finally:
+            self._entries.clear()
+            self._entries.update(before)
+
     def __getitem__(self, name: str) -> E:
         if name not in self._entries:
             close = difflib.get_close_matches(str(name), self._entries, n=1)
@@ -237,6 +260,12 @@ class Registry(Mapping, Generic[E]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def discover(package: ModuleType) -> None:
+    """Imports every module of a package, so that whatever stands in one of its files is registered."""
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 DATASETS: Registry[DatasetEntry] = Registry("data set", DatasetEntry)
@@ -259,8 +288,13 @@ def canonical(spec: Spec) -> Spec:
         raise InputError(f"{spec.model} is not made for {data.label}; "
                          + (f"{fitting} are." if fitting else "no model is yet."))
     result = spec.replace(**data.fields(spec), options=METHODS[spec.method].check(dict(spec.options)))
-    result.__dict__["canonical"] = True
+    result.__dict__.update(canonical=True, checked=True)
     return result
+
+
+def model_key(spec: Spec) -> Spec:
+    """The model a Spec means and its data, in their one spelling."""
+    return (spec if spec.checked else canonical(spec)).model_key()
 
 
 def non_default_fields(spec: Spec) -> dict[str, Any]:

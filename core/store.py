@@ -1,4 +1,4 @@
-"""Files on disk that may be trusted: written whole or not at all, checked by sha256 when read.
+"""Files that can be trusted: written completely or not at all, and checked by sha256 when read.
 
 No pickle is written or read. Arrays lie in a folder of ``.npy`` files (memory-mapped when read) or in
 one checked file; both are found by a key that holds everything their content depends on.
@@ -29,11 +29,11 @@ from core.types import InputError
 
 ASSETS = Path(__file__).parents[1] / "assets"  # what is shipped; manifest.json says what and whence
 log = logging.getLogger("attribution-lab")
-MAX_DATA_BYTES = 6_000_000_000  # bytes of data sets kept; those used longest ago go first
-MAX_RESULTS = 20_000  # results kept of each kind; the oldest quarter goes first
-SAVES_BETWEEN_COUNTS = 100  # results saved between two looks at how many there are: counting takes time
+MAX_DATA_BYTES = 6_000_000_000  # of data sets; the least recently used are removed first
+MAX_RESULTS = 20_000  # of each kind; the oldest quarter is removed first
+SAVES_BETWEEN_COUNTS = 100  # because counting files takes time
 _write_error: list[str | None] = [None]
-_saved = itertools.count(os.getpid())  # programs that save only a few results look now and then as well
+_saved = itertools.count(os.getpid())  # starts anywhere, so that programs that save only a few results count as well
 
 
 def home() -> Path:
@@ -43,12 +43,12 @@ def home() -> Path:
 
 
 def write_error() -> str | None:
-    """Why the last attempt to keep something failed; None when all is well."""
+    """Why the last attempt to write to the cache failed; None if it succeeded."""
     return _write_error[0]
 
 
 def key(*parts: Any) -> str:
-    """A short name for ``parts`` (JSON values): equal parts, equal name, in every process."""
+    """A short name for ``parts`` (JSON values); equal parts have equal names, in every process."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -60,7 +60,7 @@ def sha256(path: Path) -> str:
 
 
 def sources(*packages: str) -> str:
-    """A stamp of the code in files or folders, named from ``core`` on or in full: new code, new keys."""
+    """A stamp of the code in files or folders, given relative to ``core`` or in full: new code, new stamp."""
     root = Path(__file__).parent
     files = sorted({p for name in packages for p in ([root / name] if name.endswith(".py") else
                                                      (root / name).rglob("*.py"))})
@@ -69,7 +69,7 @@ def sources(*packages: str) -> str:
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A fresh path beside ``path`` to write to; it takes ``path``'s place when the block succeeds."""
+    """A temporary path to write to, which replaces ``path`` when the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     holder = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
     try:
@@ -84,26 +84,26 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file completely or not at all."""
     with atomic(path) as fresh:
         fresh.write_bytes(data)
 
 
 @contextlib.contextmanager
 def ignoring_write_errors(what: str) -> Iterator[None]:
-    """A full or read-only disk inside the block loses the cache entry, never the result."""
+    """Inside the block, a full or read-only disk costs only the cache entry, never the result."""
     try:
         yield
         _write_error[0] = None
     except OSError as error:
-        text = (f"{what} could not be kept in {home()} ({error.strerror or error}); it works, but will be computed "
-                "again next time.")
+        text = (f"{what} could not be saved in {home()} ({error.strerror or error}). It can be used, but will be "
+                "computed again next time.")
         _write_error[0] = text
         log.warning(text)
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
-    """Keeps small arrays and JSON facts in one file, preceded by the sha256 of what follows."""
+    """Saves small arrays and JSON facts in one file, preceded by the sha256 of what follows."""
     packed = io.BytesIO()
     np.savez(packed, facts=np.array(json.dumps(facts)), **arrays)
     data = packed.getvalue()
@@ -113,7 +113,7 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any])
 
 
 def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-    """What ``save`` kept, or None when there is nothing sound there; the last few hundred stay in memory."""
+    """What ``save`` saved, or None if there is no intact file; the last few hundred stay in memory."""
     try:
         state = path.stat()
         contents = _load(path, state.st_mtime_ns, state.st_size, state.st_ino)
@@ -138,7 +138,7 @@ def _load(path: Path, *version: int) -> tuple[dict[str, np.ndarray], dict[str, A
 
 
 def save_folder(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Keeps large arrays as a folder of .npy files with their checksums."""
+    """Saves large arrays as a folder of .npy files with their checksums."""
     with ignoring_write_errors("A data set"):
         _evict_folders(path.parent, sum(a.nbytes for a in arrays.values()))
         if path.exists():
@@ -152,7 +152,7 @@ def save_folder(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def load_folder(path: Path) -> dict[str, np.ndarray] | None:
-    """What ``save_folder`` kept, memory-mapped read-only, or None when there is nothing sound."""
+    """What ``save_folder`` saved, memory-mapped read-only, or None if it is not intact."""
     if not path.exists():
         return None
     try:
@@ -180,7 +180,7 @@ def checked(path: Path, expected: str) -> Path:
 
 
 def plain(content: Any) -> Any:
-    """JSON content: arrays as lists, null for numbers that JSON cannot write."""
+    """The content as JSON can hold it: arrays as lists, null for NaN and infinity."""
     if isinstance(content, dict):
         return {name: plain(value) for name, value in content.items()}
     if isinstance(content, (list, tuple)):
@@ -212,7 +212,7 @@ def write_manifest(part: str, records: list[dict[str, Any]]) -> None:
 
 
 def _evict_folders(folder: Path, needed: int) -> None:
-    """Removes the folders used longest ago until ``needed`` more bytes stay under LIMIT."""
+    """Removes the least recently used folders until ``needed`` more bytes stay below MAX_DATA_BYTES."""
     if not folder.is_dir():
         return
     folders = _oldest_first(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
@@ -226,7 +226,7 @@ def _oldest_first(paths: Iterable[Path]) -> list[Path]:
 
 
 def _age_and_size(path: Path) -> tuple[float, int]:
-    """When it was last changed, and its bytes; zeros when another process has just removed it."""
+    """When a file was last changed, and its bytes; zeros if another process has just removed it."""
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -244,7 +244,7 @@ def array_key(*arrays: np.ndarray) -> str:
 
 
 def _evict_results(folder: Path) -> None:
-    """Keeps a folder of results below FILES."""
+    """Keeps a folder of results below MAX_RESULTS."""
     if next(_saved) % SAVES_BETWEEN_COUNTS or not folder.is_dir():
         return
     results = _oldest_first(folder.glob("*.bin"))

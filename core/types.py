@@ -91,7 +91,14 @@ class Spec:
 
     def only(self, *groups: str, also: tuple[str, ...] = ()) -> Spec:
         """The fields of some groups, and those named beside; the rest at their defaults."""
-        return Spec(**{name: getattr(self, name) for name in (*self.names(*groups), *also)})
+        part = Spec(**{name: getattr(self, name) for name in (*self.names(*groups), *also)})
+        part.__dict__["checked"] = {"data", "model"} <= set(groups) and self.checked
+        return part
+
+    @property
+    def checked(self) -> bool:
+        """Whether data and model are known to be spelt canonically (``core.registry.canonical``)."""
+        return self.__dict__.get("checked", False)
 
     def data_key(self) -> Spec:
         """The data set alone."""

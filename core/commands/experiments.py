@@ -18,6 +18,7 @@ from core.types import InputError
 
 
 def add(commands) -> None:
+    """Adds the commands ``reproduce``, ``teach`` and ``bench``."""
     command = common.add(commands, "reproduce", reproduce,
                          "repeat a paper's experiments: its tables and figures")
     command.add_argument("paper", choices=("openapi",))
@@ -46,6 +47,7 @@ def add(commands) -> None:
 
 
 def reproduce(options: argparse.Namespace) -> None:
+    """Repeats a paper's experiments and writes tables and figures into a folder."""
     from core.experiments import openapi  # late: only this command needs it
 
     tables = openapi.openapi(options.images, options.workers, common.progress)
@@ -55,6 +57,7 @@ def reproduce(options: argparse.Namespace) -> None:
 
 
 def teach(options: argparse.Namespace) -> None:
+    """Prints the numbers of the lesson's steps."""
     given = {name: getattr(options, name) for name in lessons.SLIDERS}
     settings = lessons.check(**{name: value for name, value in given.items() if value is not None})
     content = {step: lessons.numbers(step, settings) for step in options.step or lessons.LESSON_STEPS}
@@ -78,6 +81,7 @@ def _flat(content: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]
 
 
 def bench(options: argparse.Namespace) -> None:
+    """Times this program's solvers, against others and over the size of the task."""
     from core.experiments import growth, speed  # late: only this command needs them
     from core.figures import experiments, paper
 

@@ -13,6 +13,7 @@ from core.commands import common
 
 
 def add(commands) -> None:
+    """Adds the command ``figure``."""
     command = common.add(commands, "figure", figure, "a figure for print, from a sidecar or from scratch")
     command.add_argument("sidecar", nargs="?", type=Path, metavar="SIDECAR.json",
                          help="rebuild this figure; all flags that describe a figure are then ignored")
@@ -32,6 +33,7 @@ def add(commands) -> None:
 
 
 def figure(options: argparse.Namespace) -> None:
+    """Draws a figure from a sidecar or from flags, and prints its caption."""
     from core import studio  # late: matplotlib is needed for no other command
 
     ending = options.to.suffix.removeprefix(".")

@@ -19,6 +19,7 @@ from core.types import Attribution, NotApplicable, Score, Spec
 
 
 def add(commands) -> None:
+    """Adds the commands ``explain`` and ``score``."""
     command = common.add(commands, "explain", explain, "maps of one method for some images")
     common.spec_flags(command)
     common.image_flags(command)
@@ -32,6 +33,7 @@ def add(commands) -> None:
 
 
 def explain(options: argparse.Namespace) -> None:
+    """Explains the chosen images, prints facts and writes the maps into a file if asked to."""
     spec = common.read_spec(options)
     chosen = common.read_images(options, spec)
     maps = []
@@ -55,6 +57,7 @@ def explain(options: argparse.Namespace) -> None:
 
 
 def score(options: argparse.Namespace) -> None:
+    """Explains and scores the chosen images, and prints means and standard deviations."""
     spec = common.read_spec(options)
     chosen = common.read_images(options, spec)
     scores = _scores([spec.replace(image=image) for image in chosen], options.workers)

@@ -14,6 +14,7 @@ from core.registry import DATASETS, METHODS, METRICS, MODELS
 
 
 def add(commands) -> None:
+    """Adds the commands ``list`` and ``train``."""
     common.add(commands, "list", list_all, "list data sets, models, methods and metrics")
 
     command = common.add(commands, "train", train, "train the model of a Spec and keep it on this machine")
@@ -27,6 +28,7 @@ def add(commands) -> None:
 
 
 def list_all(options: argparse.Namespace) -> None:
+    """Prints all registered entries with their options, and the trained models."""
     families = {"datasets": DATASETS, "models": MODELS, "methods": METHODS, "metrics": METRICS}
     content: dict[str, Any] = {
         family: [{"name": e.name, "label": e.label, "summary": e.summary, "formula": e.formula,
@@ -49,12 +51,14 @@ def list_all(options: argparse.Namespace) -> None:
     print("trained models:")
     for record in model_library.model_records():
         state = "" if record.available else "  not shipped: below 90 %"
-        print(f"  {model_library.data_name(record.spec):36} {record.spec.model:4}  test accuracy {record.accuracy:.3f}{state}")
+        name, accuracy = model_library.data_name(record.spec), f"test accuracy {record.accuracy:.3f}"
+        print(f"  {name:36} {record.spec.model:4}  {accuracy}{state}")
 
 
 def train(options: argparse.Namespace) -> None:
-    record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped, way=options.training,
-                            epochs=options.epochs, folder=options.images)
+    """Trains the model of a Spec and prints its test accuracy."""
+    record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped,
+                                 way=options.training, epochs=options.epochs, folder=options.images)
     if options.json:
         print(json.dumps(record.to_dict()))
     else:

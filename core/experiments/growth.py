@@ -1,4 +1,4 @@
-"""How seconds grow with the task: curves that a reader can extend to a task of their own."""
+"""How times grow with the size of the task: curves that can be extrapolated to other sizes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ EDGES = (8, 16, 32, 64, 128)  # pixels of a map's edge
 MASKED = (4, 8, 16, 32, 48)  # pixels of a square mask's edge at 64 x 64
 TRAINING = (500, 1000, 2000, 4000, 8000)  # images
 INPUTS = (8, 16, 32, 64)  # pixels of the edge of a network's input
-PAPERS = 32  # of them, up to which the paper's sampling is timed: it grows with the third power of d
+LARGEST_HYPERCUBE = 32  # edge up to which the paper's sampling is timed: it grows with the third power of d
 SWEPT = (2, 4, 8, 16)  # images
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Seconds ``y`` at sizes ``x``: ``panel`` says of what, ``x_label`` in what unit, ``name`` which line it is."""
+    """Seconds ``y`` at sizes ``x``: ``panel`` names the task, ``x_label`` the unit of x, ``name`` the line."""
 
     panel: str
     x_label: str
@@ -38,38 +38,38 @@ class Curve:
     y: tuple[float, ...]
 
 
-def curves(tell: Callable[[str], None]) -> Iterator[Curve]:
-    """All curves, one after the other; medians of three calls, single calls where one takes a second or more."""
+def curves(progress: Callable[[str], None]) -> Iterator[Curve]:
+    """All curves, one after another: medians of three calls, or a single call if it takes a second or more."""
     emd(np.ones((64, 64)), _square(64, 8))  # imports the solver
-    yield from _emd_by_pixels(tell)
-    yield from _emd_by_mask(tell)
-    yield from _pattern(tell)
-    yield from _openapi(tell)
-    yield from _sweep(tell)
+    yield from _emd_by_pixels(progress)
+    yield from _emd_by_mask(progress)
+    yield from _pattern(progress)
+    yield from _openapi(progress)
+    yield from _sweep(progress)
 
 
-def _emd_by_pixels(tell: Callable[[str], None]) -> Iterator[Curve]:
+def _emd_by_pixels(progress: Callable[[str], None]) -> Iterator[Curve]:
     for name, maps in _maps().items():
         yield _curve("EMD, a fifth of the pixels important", "pixels", name, [e * e for e in EDGES], [
-            lambda e=e, make=maps: emd(make(e), _square(e, round(0.45 * e))) for e in EDGES], tell)
+            lambda e=e, make=maps: emd(make(e), _square(e, round(0.45 * e))) for e in EDGES], progress)
 
 
-def _emd_by_mask(tell: Callable[[str], None]) -> Iterator[Curve]:
+def _emd_by_mask(progress: Callable[[str], None]) -> Iterator[Curve]:
     for name, make in _maps().items():
         values = make(64)
         yield _curve("EMD at 64 × 64", "important pixels", name, [e * e for e in MASKED], [
-            lambda e=e, v=values: emd(v, _square(64, e)) for e in MASKED], tell)
+            lambda e=e, v=values: emd(v, _square(64, e)) for e in MASKED], progress)
 
 
-def _pattern(tell: Callable[[str], None]) -> Iterator[Curve]:
+def _pattern(progress: Callable[[str], None]) -> Iterator[Curve]:
     data = pipeline.dataset(Spec()).train.x.reshape(-1, 4096)
     weights = np.random.default_rng(0).standard_normal(4096)
     yield _curve("PatternLocal at 64 × 64", "training images", "second half", TRAINING, [
-        lambda n=n: local_pattern(weights, data[:n], data[0].astype(np.float64)) for n in TRAINING], tell)
+        lambda n=n: local_pattern(weights, data[:n], data[0].astype(np.float64)) for n in TRAINING], progress)
 
 
-def _openapi(tell: Callable[[str], None]) -> Iterator[Curve]:
-    for sampling, edges in (("orthogonal", INPUTS), ("hypercube", [e for e in INPUTS if e <= PAPERS])):
+def _openapi(progress: Callable[[str], None]) -> Iterator[Curve]:
+    for sampling, edges in (("orthogonal", INPUTS), ("hypercube", [e for e in INPUTS if e <= LARGEST_HYPERCUBE])):
         calls = []
         for edge in edges:
             with torch.random.fork_rng(devices=[]):
@@ -78,23 +78,23 @@ def _openapi(tell: Callable[[str], None]) -> Iterator[Curve]:
             x = np.random.default_rng(edge).standard_normal(edge * edge)
             calls.append(lambda network=network, x=x, edge=edge, sampling=sampling: decision_features(
                 lambda rows: network.predict_proba(rows.reshape(-1, edge, edge)), x, 0, sampling=sampling))
-        yield _curve("OpenAPI on an MLP", "pixels", sampling, [e * e for e in edges], calls, tell)
+        yield _curve("OpenAPI on an MLP", "pixels", sampling, [e * e for e in edges], calls, progress)
 
 
-def _sweep(tell: Callable[[str], None]) -> Iterator[Curve]:
+def _sweep(progress: Callable[[str], None]) -> Iterator[Curve]:
     attributions = [pipeline.explain(Spec(method="gradient", image=image)) for image in range(max(SWEPT))]
     values, masks = (np.stack([getattr(a, name) for a in attributions]) for name in ("values", "mask"))
     for workers in sorted({1, os.cpu_count() or 1}):
         name = "1 worker" if workers == 1 else f"{workers} workers"
         yield _curve("EMDs of a sweep, 64 × 64", "maps", name, SWEPT, [
-            lambda n=n, w=workers: emds(values[:n], masks[:n], w) for n in SWEPT], tell)
+            lambda n=n, w=workers: emds(values[:n], masks[:n], w) for n in SWEPT], progress)
 
 
 def _curve(panel: str, x_label: str, name: str, x: Sequence[float], calls: Sequence[Callable[[], object]],
-           tell: Callable[[str], None]) -> Curve:
+           progress: Callable[[str], None]) -> Curve:
     seconds = []
     for size, call in zip(x, calls):
-        tell(f"{panel}, {name}: {size:,} {x_label}")
+        progress(f"{panel}, {name}: {size:,} {x_label}")
         runs = [_seconds(call)]
         while len(runs) < 3 and runs[0] < 1:
             runs.append(_seconds(call))
@@ -109,7 +109,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _maps() -> dict[str, Callable[[int], np.ndarray]]:
-    """A rough and a smooth map of any edge."""
+    """A rough and a smooth random map, by their edge in pixels."""
     def noise(edge: int) -> np.ndarray:
         return np.random.default_rng(edge).standard_normal((edge, edge))
 

@@ -1,4 +1,4 @@
-"""The experiments of the OpenAPI paper on its own kind of data and models: tables and what its figures show.
+"""The OpenAPI paper's experiments on its own kinds of data and models: the numbers in its tables and figures.
 
 Every number is measured on the first images of a data set's test split; how many is part of the result.
 """
@@ -29,7 +29,7 @@ from core.types import InputError, NotApplicable, Progress, Spec, silent
 DATASET_NAMES = ("fashion-mnist", "mnist")
 EXPLAINERS = ("openapi", "saliency", "gradient_x_input", "integrated_gradients", "lime")
 DEFAULT_IMAGES = 100
-EXACT_ERROR = 1e-6  # relative L1 distance above which an answer is wrong by more than rounding
+EXACT_ERROR = 1e-6  # relative L1 distance above which an answer is wrong by more than rounding errors
 CLASSES_SHOWN = {"fashion-mnist": ("boot", "pullover", "coat", "sneaker", "T-shirt"),
                  "mnist": ("0", "2", "3", "5", "7")}
 
@@ -51,7 +51,7 @@ def openapi(images: int = DEFAULT_IMAGES, workers: int = 1, progress: Progress =
     """
     fewest = min(len(pipeline.dataset(spec).test) for spec in specs())
     if not 1 <= images <= fewest:
-        raise InputError(f"{images} images were asked for; 1 to {fewest} will do.")
+        raise InputError(f"images must be between 1 and {fewest}, not {images}.")
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in (
         "accuracy", "rounds", "means", "ablation", "consistency", "exactness", "same_region")}
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_single_threaded) as pool:
@@ -151,7 +151,7 @@ def measure(spec: Spec) -> dict[str, Any]:
 
 
 def _in_region(spec: Spec, kind: str) -> dict[str, Any] | None:
-    """RD, WD and OpenAPI's CS between an image and another input of its region; None where there is none."""
+    """RD, WD and OpenAPI's CS between an image and another input of its region; None where there is no such input."""
     try:
         point = regions.comparison_point(spec, kind)
     except NotApplicable:
@@ -168,7 +168,7 @@ def _in_region(spec: Spec, kind: str) -> dict[str, Any] | None:
 
 
 def mean_of_class(task: tuple[Spec, int, int]) -> dict[str, Any]:
-    """Mean image ``(h,w)`` of the first test images of a class, and the mean of OpenAPI's answers for that class."""
+    """The mean ``(h,w)`` of the first test images of a class, and of OpenAPI's decision features for that class."""
     spec, label, images = task
     chosen = pipeline.choose(spec, label=label)[:images]
     weights, shape = [], None
@@ -184,7 +184,7 @@ def mean_of_class(task: tuple[Spec, int, int]) -> dict[str, Any]:
 
 
 def _summary(measured: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The tables of one data set and model from what was measured on each image."""
+    """The tables of one data set and model, from the measurements on each image."""
     exactness = []
     for position, first in enumerate(measured[0]["exactness"]):
         rows = [image["exactness"][position] for image in measured]
@@ -217,12 +217,12 @@ def _spread(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def _known(of: Callable, values: Sequence[float]) -> float:
-    """A statistic over the answers there are."""
+    """A statistic of the values that are not NaN."""
     known = np.array(values, float)
     known = known[~np.isnan(known)]
     return float(of(known)) if known.size else float("nan")
 
 
 def _extended(curve: np.ndarray) -> np.ndarray:
-    """A curve to COUNT features: one that ran out of features stays where it is."""
+    """A curve up to MAX_FEATURES; if there are fewer features, it stays at its last value."""
     return np.pad(curve, (0, MAX_FEATURES + 1 - len(curve)), mode="edge")

@@ -1,4 +1,4 @@
-"""What this program's own methods cost beside the programs a user would otherwise take: ratios in one run."""
+"""The speed of this program's own solvers compared with the usual tools, as ratios of times in one run."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from core.metrics import emd, transport_solver
 from core.registry import canonical
 from core.types import Spec
 
-BATCHED_IMAGES = 32  # explained together in the batched row
+BATCHED_IMAGES = 32  # explained together in the row on batches
 MAP_DATA = (("XOR", "WHITE", 0.05), ("XOR", "CORR", 0.05), ("RIGID", "WHITE", 0.7), ("RIGID", "CORR", 0.5))
-SCORED_IMAGES = 10  # images of each whose maps are scored; the dense solver takes some ten minutes for them
+SCORED_IMAGES = 10  # of each data set; the dense solver takes about ten minutes for their maps
 IMAGES_MADE = 40_000  # images
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: seconds per image of ours and theirs, and how far the results agree."""
+    """One comparison: seconds for each image, ours and theirs, and how well the results agree."""
 
     name: str
     ours: float
@@ -39,10 +39,11 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
+        """How many times faster ours is; None if there is nothing to compare with."""
         return None if self.theirs is None else self.theirs / self.ours
 
 
-def run(tell: Callable[[str], None], published: str | None = None, mapped: int = SCORED_IMAGES) -> Iterator[Row]:
+def run(progress: Callable[[str], None], published: str | None = None, mapped: int = SCORED_IMAGES) -> Iterator[Row]:
     """All comparisons, one after the other, on XOR CORR 64x64 with the MLP.
 
     ``published``: a Python interpreter that has PyPI's patternlocal, which needs Python 3.12 or newer;
@@ -52,15 +53,15 @@ def run(tell: Callable[[str], None], published: str | None = None, mapped: int =
     data = pipeline.dataset(spec)
     images = np.concatenate([part.x.reshape(len(part), -1) for part in (data.train, data.val, data.test)])
     contexts = [pipeline.context(spec.replace(image=i)) for i in range(BATCHED_IMAGES)]
-    yield from _emd(mapped, tell)
-    yield from _pattern(images, contexts, published, tell)
-    yield _lime(contexts[0], tell)
-    yield _openapi(contexts[0], tell)
-    yield _data(tell)
+    yield from _emd(mapped, progress)
+    yield from _pattern(images, contexts, published, progress)
+    yield _lime(contexts[0], progress)
+    yield _openapi(contexts[0], progress)
+    yield _data(progress)
 
 
-def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
-    """EMD of Compare's own maps beside POT's dense solver, whose cost matrix is built beforehand."""
+def _emd(mapped: int, progress: Callable[[str], None]) -> Iterator[Row]:
+    """EMD of the maps on Compare, against POT's dense solver, whose cost matrix is built beforehand."""
     import ot
 
     pixels = np.argwhere(np.ones((64, 64)))
@@ -68,7 +69,7 @@ def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
         ours, theirs, differences = [], [], []
         for spec in (Spec(scenario=scenario, background=background, snr=snr, method=method, image=image)
                      for image in range(mapped) for method in pipeline.DEFAULT_METHODS):
-            tell(f"EMD of {scenario} {background}, image {spec.image}, {spec.method}")
+            progress(f"EMD of {scenario} {background}, image {spec.image}, {spec.method}")
             a = pipeline.explain(spec)
             mass = np.abs(a.values).ravel() / np.abs(a.values).sum()
             cost = transport_solver.distance(pixels[:, None], pixels[a.mask.ravel()][None])
@@ -86,9 +87,9 @@ def _emd(mapped: int, tell: Callable[[str], None]) -> Iterator[Row]:
                   f"relative difference {max(differences):.0e}; least gain {slowest:.1f} times")
 
 
-def _openapi(context: Context, tell: Callable[[str], None]) -> Row:
+def _openapi(context: Context, progress: Callable[[str], None]) -> Row:
     """OpenAPI's two samplings on the 64x64 MLP."""
-    tell("OpenAPI by hypercube sampling")
+    progress("OpenAPI by hypercube sampling")
     seconds, decisions = [], []
     for sampling in ("orthogonal", "hypercube"):
         start = time.perf_counter()
@@ -101,11 +102,11 @@ def _openapi(context: Context, tell: Callable[[str], None]) -> Row:
                f"{decisions[0].queries:,} queries instead of {decisions[1].queries:,}")
 
 
-def _data(tell: Callable[[str], None]) -> Row:
-    """Making a CORR data set beside the same with scipy's filter, image by image."""
+def _data(progress: Callable[[str], None]) -> Row:
+    """Generating a CORR data set, against the same with scipy's filter, image by image."""
     from scipy.ndimage import gaussian_filter
 
-    tell(f"{IMAGES_MADE:,} images")
+    progress(f"{IMAGES_MADE:,} images")
     seconds, made = [], []
     for smooth in (smoothed, lambda images, sigma: np.stack([gaussian_filter(image, sigma) for image in images])):
         start = time.perf_counter()
@@ -121,17 +122,17 @@ def _mean(seconds: list[float]) -> float:
 
 
 def _pattern(images: np.ndarray, contexts: list[Context], published: str | None,
-             tell: Callable[[str], None]) -> Iterator[Row]:
-    """PatternLocal's second half, 10,000 training images, all of them neighbours."""
+             progress: Callable[[str], None]) -> Iterator[Row]:
+    """PatternLocal's second half on 10,000 training images, all of them neighbours."""
     weights = np.stack([c.gradients(c.image[None]).ravel() for c in contexts])
     centers = np.stack([c.image.ravel() for c in contexts]).astype(np.float64)
     name = f"PatternLocal's second half, {len(images):,} training images of {images.shape[1]:,} pixels"
-    tell(name)
+    progress(name)
     together = _seconds(lambda: local_patterns(weights, images, centers), 3) / len(contexts)
     single = _seconds(lambda: local_pattern(weights[0], images, centers[0]), 5)
-    theirs, agreement = None, "the published package was not asked (--published)"
+    theirs, agreement = None, "the published package was not run (--published)"
     if published:
-        tell("the published package on the same images")
+        progress("the published package on the same images")
         theirs, pattern = _published(published, images, weights[0], centers[0])
         agreement = f"1 - cosine {1 - _cosine(pattern, local_pattern(weights[0], images, centers[0])):.0e}"
     yield Row(f"{name}; {len(contexts)} images together", together, theirs, agreement)
@@ -139,7 +140,7 @@ def _pattern(images: np.ndarray, contexts: list[Context], published: str | None,
 
 
 def _published(python: str, images: np.ndarray, weights: np.ndarray, center: np.ndarray) -> tuple[float, np.ndarray]:
-    """Seconds and result of the published package's local covariance, in the interpreter that has it."""
+    """Seconds and result ``(d,)`` of the published package's local covariance, run by another interpreter."""
     script = Path(__file__).with_name("published_patternlocal.py")
     with tempfile.TemporaryDirectory() as folder:
         np.savez(f"{folder}/given.npz", images=images, weights=weights, center=center)
@@ -148,13 +149,13 @@ def _published(python: str, images: np.ndarray, weights: np.ndarray, center: np.
             return float(result["seconds"]), result["values"]
 
 
-def _lime(context: Context, tell: Callable[[str], None]) -> Row:
+def _lime(context: Context, progress: Callable[[str], None]) -> Row:
     """LIME with 500 mask samples on every pixel, ridge in both programs."""
     import torch
     from captum._utils.models.linear_model import SkLearnRidge
     from captum.attr import Lime
 
-    tell("LIME")
+    progress("LIME")
     settings = {o.name: o.default for o in SURROGATE_OPTIONS}
     settings |= {"samples": 500, "proximity": "uniform", "ridge": 1e-2}
     h = Pixels(context.image.ravel())
@@ -163,11 +164,11 @@ def _lime(context: Context, tell: Callable[[str], None]) -> Row:
     x = torch.from_numpy(context.image)[None]
     theirs = _seconds(lambda: lime.attribute(x, n_samples=500, perturbations_per_eval=50), 2)
     return Row("LIME, 500 mask samples, 4,096 pixels (captum at 50 perturbations a call)", ours, theirs,
-               "both random, other draws")
+               "both random, with different draws")
 
 
 def _seconds(call: Callable[[], object], times: int) -> float:
-    """Median wall time of ``times`` calls after one that is not counted."""
+    """The median wall time of ``times`` calls, after one that is not counted."""
     call()
     seconds = []
     for _ in range(times):

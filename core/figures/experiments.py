@@ -1,4 +1,4 @@
-"""What the experiments show (core.experiments), as figures for print: small multiples in matplotlib."""
+"""Figures of the experiments (core.experiments) for print: small multiples in matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 from core.figures.style import LIGHT
 
 FIGURE_WIDTH = 6.75  # inches: two columns of a paper
-# Okabe and Ito's colours, with a marker each so that none speaks by colour alone.
+# Okabe and Ito's colours, each with a marker, so that no line is identified by colour alone.
 LINES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
          ("#56b4e9", "v", "-"))
 CURVE_MARKERS, CURVE_DASHES = ("o", "s", "^"), ("-", "--", ":")
@@ -31,15 +31,15 @@ def openapi(tables: Mapping[str, Any]) -> dict[str, Figure]:
     return {
         "figure-2-mean-images": _means(tables["means"]),
         "figure-3-cpp": _columns(tables["ablation"], lambda axis, rows: _curves(axis, rows, "cpp"),
-                                 "features altered", "CPP"),
+                                 "features removed", "CPP"),
         "figure-3-nlci": _columns(tables["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"),
-                                  "features altered", "NLCI (images)"),
+                                  "features removed", "NLCI (images)"),
         "figure-4-consistency": _columns(tables["consistency"], _sorted, "images, sorted",
                                          "cosine to the neighbour's"),
         **{name: _columns(exact, lambda axis, rows, of=of: _against_h(axis, rows, of), "h", label)
            for name, of, label in (("figure-5-region-difference", "rd", "mean RD"),
                                    ("figure-6-weight-difference", "wd", "mean WD"),
-                                   ("figure-7-l1-distance", "l1_mean", "L1Dist: mean, least, largest"))},
+                                   ("figure-7-l1-distance", "l1_mean", "L1Dist: mean, min, max"))},
     }
 
 
@@ -80,7 +80,7 @@ def _sorted(axis: Axes, rows: Rows) -> None:
 
 
 def _against_h(axis: Axes, rows: Rows, name: str) -> None:
-    """A method's value at each h; OpenAPI, which needs none, as a line across."""
+    """A method's value at each h; OpenAPI, which needs none, as a horizontal line."""
     names = list(dict.fromkeys(row["method"] for row in rows))
     for method, (colour, marker, dash) in zip(names, LINES):
         mine = sorted((row for row in rows if row["method"] == method), key=lambda row: row["h"])
@@ -134,7 +134,7 @@ def _means(rows: Rows) -> Figure:
 
 
 class Line(Protocol):
-    """What is drawn: seconds ``y`` at ``x`` (core.experiments.growth.Curve)."""
+    """A curve of seconds ``y`` at sizes ``x`` (core.experiments.growth.Curve)."""
 
     panel: str
     x_label: str

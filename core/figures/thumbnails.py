@@ -1,4 +1,4 @@
-"""Small pictures as PNG files: where many maps stand together, on paper too, and no pointer reads them."""
+"""Small pictures as PNG files, for pages and prints that show many maps without interaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from core.cache import cached
 from core.figures.style import Theme, coloured, outline
 
-SMALLEST_EDGE = 256  # pixels of a picture at least, so that outlines are fine and zooming stays crisp
+SMALLEST_EDGE = 256  # pixels: outlines stay thin and zooming stays crisp
 
 
 def rgb(colour: str) -> np.ndarray:
@@ -22,7 +22,7 @@ def rgb(colour: str) -> np.ndarray:
 
 def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed: bool, mask: np.ndarray | None = None,
             limit: float | None = None) -> bytes:
-    """A map (h,w) as a PNG file: row 0 on top, zero neutral, crisp pixels, ``mask`` outlined.
+    """A map ``values (h,w)`` as a PNG file: row 0 on top, zero neutral, crisp pixels, ``mask (h,w)`` outlined.
 
     ``limit`` is drawn in full colour, by default the largest |value|.
     """
@@ -39,7 +39,7 @@ def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed:
 
 def dots(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],
          width: int = 480) -> bytes:
-    """Points as marks on a clear picture that covers ``span`` ((left, right), (bottom, top)), as a PNG file.
+    """Points as marks on a transparent picture that covers ``span`` ((left, right), (bottom, top)), as a PNG file.
 
     Each layer has points (n,2), colours (n,3) uint8 and a mark: disc, cross or ring; later points lie on top.
     """
@@ -72,11 +72,12 @@ def _mark(name: str, radius: int) -> np.ndarray:
 
 
 def png(image: Image.Image) -> bytes:
+    """The image as a PNG file."""
     file = io.BytesIO()
     image.save(file, "PNG", compress_level=3)
     return file.getvalue()
 
 
 def address(data: bytes) -> str:
-    """A PNG file as an address that holds the picture itself."""
+    """A PNG file as a data URL."""
     return "data:image/png;base64," + base64.b64encode(data).decode()

@@ -98,14 +98,14 @@ def _data_set(name: str) -> Example:
     usual = {n: getattr(EXAMPLE, n) for n in ("background", "snr") if n in options} | {"size": CARD_EDGE}
     for value in kind.choices:
         spec = DATASETS[name].spec(**{**usual, kind.name: value})
-        ready = [r.spec.snr for r in model_library.known_models(spec) if r.spec.model == EXAMPLE.model and r.available]
+        known = [r for r in model_library.known_models(spec) if r.spec.model == EXAMPLE.model]
+        ready = [r.spec.snr for r in known if r.available]
         fewer = {"samples": CARD_IMAGES} if "samples" in options else {}
         spec = spec.replace(**({"snr": ready[-1]} if ready else {}), **fewer)
         data = pipeline.dataset(spec)
         mask = data.mask("test", 0)
-        known = mask is not None and np.any(mask)
-        caption = kind.text(value) + ("" if known else ": no known truth")
-        pictures.append(Picture(np.asarray(data.test.x[0]), "image", caption, mask if known else None))
+        caption = kind.text(value) + ("" if mask.any() else ": no known truth")
+        pictures.append(Picture(np.asarray(data.test.x[0]), "image", caption, mask if mask.any() else None))
     work = f"to make or open {len(pictures)} × {CARD_IMAGES} images"
     return Example(tuple(pictures), time.perf_counter() - start, work)
 

@@ -56,6 +56,7 @@ class SuppressorPlane:
         return float(np.degrees(np.arccos(self.weight @ self.pattern)))
 
     def numbers(self) -> dict[str, Any]:
+        """The numbers of this step as plain values."""
         return {"angle": self.angle, "inside": self.inside, "spec": PLANE_SPEC.to_dict()}
 
 
@@ -116,6 +117,7 @@ class Background:
         return bool((self.curve[method] <= self.even_curve).all())
 
     def numbers(self) -> dict[str, Any]:
+        """The numbers of this step as plain values."""
         return {"zones": list(ZONES), "shares": {m: v.tolist() for m, v in self.zones.items()},
                 "even_map": self.even.tolist(), "thresholds": THRESHOLDS.tolist(),
                 "curve": {m: v.tolist() for m, v in self.curve.items()}, "accuracy": self.accuracy}

@@ -49,6 +49,7 @@ class TwoVariables:
     note: str = ""
 
     def numbers(self) -> dict[str, Any]:
+        """The numbers of this step as plain values."""
         return {"best": self.best.tolist(), "accuracy": dict(self.accuracy), "closed_form": dict(self.closed),
                 "correlation_of_x2_with_s": self.correlation, "note": self.note}
 
@@ -100,6 +101,7 @@ class WeightToPattern:
         return {m: float(toy.shares(v[None])[0]) for m, v in self.importance.items() if not isinstance(v, str)}
 
     def numbers(self) -> dict[str, Any]:
+        """The numbers of this step as plain values."""
         return {"covariance": self.covariance.tolist(), "weight": BEST.tolist(), "pattern": self.pattern.tolist(),
                 "measured_covariance": self.measured_covariance.tolist(),
                 "measured_pattern": self.measured_pattern.tolist(), "at": self.at.tolist(),

@@ -56,6 +56,7 @@ class Xor:
         return {m: int(np.isnan(v).sum()) for m, v in self.share.items()}
 
     def numbers(self) -> dict[str, Any]:
+        """The numbers of this step as plain values."""
         return {"mean_share_of_x3": self.mean, "empty": self.empty, "patternlocal_closed_form": self.closed,
                 "effective_sample_size": self.effective_sample_size, "correlation_of_x3_with_y": self.correlation,
                 "notes": list(self.notes)}
@@ -201,6 +202,7 @@ class BandwidthCurve:
     note: str = ""
 
     def numbers(self) -> dict[str, Any]:
+        """The numbers of this step as plain values."""
         return {"bandwidths": CURVE.tolist(), "closed_form": self.closed.tolist(), "sampled_at": list(SAMPLED),
                 "sampled": self.sampled.tolist(), "samples": self.samples, "gradient": self.gradient,
                 "at_bandwidth": self.at, "local_covariance": self.local.tolist(), "note": self.note}

@@ -28,7 +28,7 @@ class BlackBox:
 
     def __init__(self, predict_proba: Predict, x: np.ndarray, target: int):
         self.predict, self.x, self.queries, self.classes = predict_proba, x, 0, None
-        first = self._answers(x[None].copy())
+        first = self.answers(x[None].copy())
         self.classes = first.shape[1]
         if self.classes < 2:
             raise InputError("OpenAPI compares classes; the model gives the probability of only one.")
@@ -51,7 +51,11 @@ class BlackBox:
 
         Infinite where a probability is 0.
         """
-        return self._ratios(self._answers(inputs)) - self.at_x
+        return self.compare(self.answers(inputs))
+
+    def compare(self, y: np.ndarray) -> np.ndarray:
+        """The same of probabilities ``y (n,C)`` that were answered."""
+        return self._ratios(y) - self.at_x
 
     def coarsen(self, noise: np.ndarray | float) -> None:
         """Takes note of answers with fewer digits than float64's: their log ratios are right to ``noise`` only."""
@@ -60,7 +64,7 @@ class BlackBox:
 
     def _change(self, first: np.ndarray, size: np.ndarray) -> np.ndarray:
         """By how much the log ratios at x differ when they are asked for again, twice in one batch."""
-        again = self._answers(np.stack([self.x, self.x]))
+        again = self.answers(np.stack([self.x, self.x]))
         with np.errstate(invalid="ignore"):
             change = np.nan_to_num(np.abs(self._ratios(again) - self.at_x).max(0), nan=0.0)
         lost = (again == 0) != (first == 0)
@@ -69,7 +73,8 @@ class BlackBox:
                              f"({np.abs(again - first).max():.1g} apart). Switch off whatever it draws at random.")
         return change
 
-    def _answers(self, rows: np.ndarray) -> np.ndarray:
+    def answers(self, rows: np.ndarray) -> np.ndarray:
+        """The probabilities ``(n,C)`` float64 of inputs (n,d), checked."""
         answers = []
         for first in range(0, len(rows), BATCH):
             part = rows[first:first + BATCH]

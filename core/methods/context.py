@@ -42,6 +42,7 @@ class ExplainedOutput(nn.Module):
         self.module, self.target, self.output = module, target, output
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The explained scalar ``(n,)`` of images (n,h,w)."""
         logits = self.module(x)
         if self.output == "margin":
             return margin(logits, self.target)
@@ -150,6 +151,7 @@ class Context:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Height and width of the image in pixels."""
         return self.image.shape
 
     @cached_property

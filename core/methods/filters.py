@@ -17,6 +17,7 @@ MISLEADS = "It ignores both model and label: a good score means that edges alone
     formula="√((Gₓ∗x)² + (G_y∗x)²)",
     reference="Sobel 1968; scikit-image filters.sobel")
 def sobel(context: Context) -> np.ndarray:
+    """The magnitude of the Sobel gradient ``(h,w)``."""
     return filters.sobel(context.image.astype(np.float64))
 
 
@@ -26,6 +27,7 @@ def sobel(context: Context) -> np.ndarray:
     formula="∇²x on 3 × 3 pixels",
     reference="scikit-image filters.laplace, 3x3")
 def laplace(context: Context) -> np.ndarray:
+    """The discrete Laplacian ``(h,w)``."""
     return filters.laplace(context.image.astype(np.float64), ksize=3)
 
 
@@ -36,6 +38,7 @@ def laplace(context: Context) -> np.ndarray:
     formula="x",
     reference="XAI-TRIS baseline")
 def input_itself(context: Context) -> np.ndarray:
+    """The image ``(h,w)`` itself."""
     return context.image.astype(np.float64)
 
 
@@ -46,4 +49,5 @@ def input_itself(context: Context) -> np.ndarray:
     formula="ε ~ N(0, 1)",
     reference="XAI-TRIS baseline")
 def random(context: Context) -> np.ndarray:
+    """Standard normal random numbers ``(h,w)``."""
     return context.rng.standard_normal(context.shape)

@@ -100,6 +100,7 @@ def _at(name: str, context: Context, h: float) -> np.ndarray:
     formula="solve (zᵢ − x)ᵀD = Δ ln(y_c/y_c′)",
     reference=REFERENCE)
 def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
+    """The solution ``(h,w)`` of d equations at random points of a cube of half width h."""
     return _at("naive", context, h)
 
 
@@ -111,4 +112,5 @@ def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
     formula="(L(x + h eⱼ) − L(x − h eⱼ)) / 2h, L = ln(y_c/y_c′)",
     reference="Chen et al. 2017, ZOO; " + REFERENCE)
 def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:
+    """Symmetric differences ``(h,w)`` of step h along every pixel."""
     return _at("zoo", context, h)

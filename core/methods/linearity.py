@@ -49,17 +49,17 @@ class Round:
 
 @dataclass(frozen=True)
 class Around:
-    """Out to which ``radius`` lines through x are straight, and whether they are ``constant``."""
+    """Out to which ``radius`` lines through x are straight, and their root mean square ``slope``; 0: constant."""
 
     radius: float
-    constant: bool
+    slope: float
 
 
 class Line:
-    """The black box along one line through x: its values at x + t direction, each t queried once."""
+    """The black box along one line through x: its ``known`` values and ``answers`` at x + t direction, by t."""
 
     def __init__(self, box: BlackBox, direction: np.ndarray):
-        self.box, self.direction, self.known = box, direction, {}
+        self.box, self.direction, self.known, self.answers = box, direction, {}, {}
 
     def at(self, *places: float) -> np.ndarray:
         """The values ``(k,C-1)`` at k places t."""
@@ -83,8 +83,9 @@ def query(lines: Sequence[Line], places: Sequence[float]) -> None:
     new = [(line, t) for line in lines for t in dict.fromkeys(places) if t not in line.known]
     if new:
         box = lines[0].box
-        for (line, t), value in zip(new, box(np.stack([box.x + t * line.direction for line, t in new]))):
-            line.known[t] = value
+        answers = box.answers(np.stack([box.x + t * line.direction for line, t in new]))
+        for (line, t), answer, value in zip(new, answers, box.compare(answers)):
+            line.answers[t], line.known[t] = answer, value
 
 
 def _places(radii: Iterable[float]) -> list[float]:
@@ -130,12 +131,12 @@ def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: l
         raise NoAnswer(ROUNDED if box.coarse else SMOOTH)
     query(lines, (straight, -straight))
     change = np.stack([line.at(straight, -straight) for line in lines])
-    if not change.any() and not _truly_constant(box, bent, straight):
+    if not _truly_constant(box, bent, straight) if not change.any() else _stuck(box, lines, straight, change):
         raise NoAnswer(ROUNDED)
-    slope = np.sqrt(np.square(change).mean()) / straight
+    slope = np.sqrt(np.square(change.mean(2)).mean()) / straight if change.any() else 0.0
     if box.coarse and box.noise.min() > HOPELESS * straight * slope:
         raise NoAnswer(ROUNDED)
-    return Around(straight, not change.any())
+    return Around(straight, float(slope))
 
 
 def _search(box: BlackBox, lines: list[Line], radius: float, trace: list[Round],
@@ -227,6 +228,16 @@ def _bends(values: np.ndarray) -> np.ndarray:
     """Second differences ``(k-2,...)`` of equally spaced values (k,...), NaN where one is infinite."""
     with np.errstate(invalid="ignore"):
         return np.diff(values, 2, axis=0)
+
+
+def _stuck(box: BlackBox, lines: list[Line], straight: float, change: np.ndarray) -> bool:
+    """Whether a class's small probability stands still, to the bit, while the log ratios clearly move: its digits end.
+
+    That of a softmax moves with the others.
+    """
+    answers = np.array([line.answers[t] for line in lines for t in (straight, -straight)])
+    still = (answers == box.probabilities).all(0) & (box.probabilities < 0.5)
+    return bool(still.any() and (np.abs(change) > SEEN * box.noise).any())
 
 
 def _truly_constant(box: BlackBox, bent: Line | None, straight: float) -> bool:

@@ -28,7 +28,7 @@ from core.types import InputError, NotApplicable, one_of
 HALVINGS = 100  # of the radius, at most (the paper's number)
 SMALLEST = 1e-11  # radius at which the paper's sampling gives up
 PASSES = 4  # over all pixels, at most
-INSIDE = 16  # times smaller than the lines' radius are the first steps: single pixels leave a CNN's region sooner
+INSIDE = 16, 64  # times smaller than the lines' radius are the first steps: single pixels leave a region sooner
 FEWEST, MOST = 12, 64  # independent random points that bound the error: one for every 64 pixels
 CHANCE = 1e-7  # that the points miss a wrong answer
 EXACT = 1e-6  # relative error above which no answer is called exact
@@ -109,7 +109,8 @@ def decision_features(predict_proba: Predict, x: np.ndarray, target: int, *, sam
 def _orthogonal(box: BlackBox, around: Around, start: float, rng: np.random.Generator, trace: list[Round],
                 tell: Callable) -> _Solution:
     """One pixel at a time, well inside the radius at which lines are straight."""
-    d, radius, outside = len(box.x), around.radius / INSIDE, 2 * around.radius
+    d, outside = len(box.x), 2 * around.radius
+    radius = np.clip(_enough(box, around, d), around.radius / INSIDE[1], around.radius / INSIDE[0])
     for _ in range(PASSES):
         steps = rng.uniform(0.5, 1.0, d) * rng.choice([-1.0, 1.0], d) * radius
         pairs = _along_pixels(box, steps, tell)
@@ -122,6 +123,13 @@ def _orthogonal(box: BlackBox, around: Around, start: float, rng: np.random.Gene
         if radius >= outside:
             break
     raise NoAnswer(_why(box, around, start, error))
+
+
+def _enough(box: BlackBox, around: Around, d: int) -> float:
+    """A radius at which rounding, ten times what it is at x, still bounds the error ten times below EXACT."""
+    if not around.slope:
+        return np.inf
+    return 100 * box.noise.mean() / (_seen(_tests(d)) * around.slope * EXACT)
 
 
 def _along_pixels(box: BlackBox, steps: np.ndarray, tell: Callable) -> np.ndarray:
@@ -189,7 +197,7 @@ def _tested(box: BlackBox, around: Around, pairs: np.ndarray, offsets: np.ndarra
     if not agrees:
         return False, np.nan
     if not pairs.any():
-        return True, 0.0 if around.constant and not gap.any() else np.inf
+        return True, 0.0 if not around.slope and not gap.any() else np.inf
     size, length = np.abs(pairs.mean(0)).sum(), np.sqrt(np.square(taken).sum(1).mean())
     missed = max(np.sqrt(np.square((ratios - told).mean(1)).mean()), box.noise.mean())
     return True, float(missed / _seen(len(offsets)) * len(box.x) / (length * size)) if size else np.inf

@@ -53,6 +53,7 @@ PATTERN_OPTIONS = (
     formula="a = Cov(x) w / Var(wᵀx)",
     reference="Haufe et al. 2014, NeuroImage 87, 96-110; PatternLocal, equation 4")
 def pattern(context: Context) -> np.ndarray:
+    """``Cov(x) w / Var(w'x)`` ``(h,w)`` over all training images; NotApplicable where the gradient is zero."""
     weights = context.gradient.ravel()
     if not weights.any():
         raise NotApplicable("The gradient is zero everywhere, so it has no output to follow.")
@@ -74,6 +75,7 @@ def patternlocal(context: Context, *, surrogate: str = "gradient", share: float 
                  kernel: str = "gaussian", bandwidth: float = 1.0, project: bool = False,
                  solver: str = "covariance", regression: str = "l2", strength: float = 0.0,
                  shrinkage: float = 0.0, **settings) -> np.ndarray:
+    """The pattern ``(h,w)`` of the named surrogate around the image; see ``steps``."""
     return steps(context, surrogate=surrogate, share=share, count=count, kernel=kernel, bandwidth=bandwidth,
                  project=project, solver=solver, regression=regression, strength=strength, shrinkage=shrinkage,
                  **settings).pattern
@@ -128,6 +130,6 @@ def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any])
         output = float(context.outputs(context.image[None])[0])
         return h, Surrogate(h.pullback(pixels.ravel()), math.nan, math.nan, output)
     switched = surrogate == "kernelshap" or settings["sampling"] == "mask"
-    h, found = surrogates.fitted(context, surrogate, settings, per="unit" if switched else "presence")
-    surrogates.report(context, found, settings["samples"])
-    return h, found
+    h, fitted = surrogates.fitted(context, surrogate, settings, per="unit" if switched else "presence")
+    surrogates.report(context, fitted, settings["samples"])
+    return h, fitted

@@ -79,6 +79,7 @@ class Surrogate:
     formula="min Σ pᵢ (f(zᵢ) − b − wᵀzᵢ)² + λ|w|²",
     reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5")
 def lime(context: Context, **settings) -> np.ndarray:
+    """The weights of a LIME surrogate as a map ``(h,w)``; see ``fit_lime``."""
     h, surrogate = fitted(context, "lime", settings)
     return h.to_map(report(context, surrogate, settings["samples"])).reshape(context.shape)
 
@@ -92,6 +93,7 @@ def lime(context: Context, **settings) -> np.ndarray:
     formula="φ of min Σ k(z)(f(z) − f(r) − φᵀz)², Σφ = f(x) − f(r)",
     reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2")
 def kernelshap(context: Context, **settings) -> np.ndarray:
+    """Shapley values as a map ``(h,w)``; see ``fit_kernelshap``."""
     h, surrogate = fitted(context, "kernelshap", settings)
     return h.to_map(report(context, surrogate, settings["samples"])).reshape(context.shape)
 
@@ -146,8 +148,7 @@ def report(context: Context, surrogate: Surrogate, samples: int) -> np.ndarray:
     if samples < features:
         context.notes.append(f"{samples:,} samples, {features:,} features: underdetermined")
     if not surrogate.weights.any():
-        context.notes.append("All weights of the surrogate are zero: the penalty is too high, or no sample changed "
-                             "the output")
+        context.notes.append("The map is empty: the penalty is too high, or no sample changed the output")
     return surrogate.weights
 
 

@@ -1,11 +1,15 @@
 """Networks, their training, and where trained ones are kept."""
 
+import sys
+
 from core.models import catalogue, networks, tree  # noqa: F401  (registers)
 from core.models.catalogue import GENERALISES, command, find, keep, name_of, records, rounded, stamp
 from core.models.model import Model
 from core.models.training import train
-from core.registry import MODELS, canonical
+from core.registry import MODELS, canonical, discover
 from core.types import Spec
+
+discover(sys.modules[__name__])  # a new file needs no line here
 
 
 def load(spec: Spec) -> Model:

@@ -53,6 +53,7 @@ class LogisticModelTree(nn.Module):
         return self.left[node].long()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The logits ``(n,C)`` of images (n,h,w): those of the leaf that each falls into."""
         # All leaves at once and then each image's own: one matrix product is faster than a small one a leaf.
         logits = x.flatten(1) @ self.weight.flatten(0, 1).T + self.bias.flatten()
         return logits.view(len(x), -1, CLASSES)[torch.arange(len(x)), self.regions(x.detach())]

@@ -24,7 +24,7 @@ UNREADABLE = set("""
 
 
 class _Switches(TorchDispatchMode):
-    """Notes the switch settings (n,k) of every layer that runs inside the block.
+    """Records the activation pattern (n,k) of every layer that runs inside the block.
 
     Only of this thread's own passes, and without touching the module: all readers share it.
     """
@@ -85,7 +85,7 @@ def _walked(layers: nn.Sequential, x: torch.Tensor) -> tuple[torch.Tensor, np.nd
 
 
 def _rows(settings: list[np.ndarray], count: int) -> np.ndarray:
-    """The settings (n,k) of all layers as a row of packed bits for each of ``count`` inputs.
+    """The activation patterns (n,k) of all layers as packed bits, a row for each of ``count`` inputs.
 
     A model without switches has one region.
     """
@@ -93,7 +93,7 @@ def _rows(settings: list[np.ndarray], count: int) -> np.ndarray:
 
 
 def activation_patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
-    """The switch settings ``(n,k)`` uint8, packed bits, of images (n,h,w) in a float64 model.
+    """The activation patterns ``(n,k)`` (uint8, packed bits) of images (n,h,w) in a float64 model.
 
     Two inputs lie in one linear region if all ReLUs and all max pools choose alike, or in a tree, if they
     fall into the same leaf: equal rows. NotApplicable for a model with other switches, or one that bends.
@@ -103,7 +103,7 @@ def activation_patterns(module: nn.Module, images: np.ndarray) -> np.ndarray:
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of rows (n,k): where each kind comes first ``(r,)``, which kind each is ``(n,)``, how many of each ``(r,)``."""
+    """Of rows (n,k), the r distinct ones: where each comes first, (r,); each row's number, (n,); counts, (r,)."""
     numbers: dict[bytes, int] = {}
     which = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows])
     _, first, count = np.unique(which, return_index=True, return_counts=True)
@@ -133,7 +133,7 @@ def _weights(part: torch.Tensor, logits: torch.Tensor, target: int) -> tuple[np.
 
 
 def inside(module: nn.Module, images: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``activation_patterns``, and both of ``decision_weights``, of the same images in one pass."""
+    """``activation_patterns`` and both results of ``decision_weights`` for the same images, in one pass."""
     parts = []
     for part in _parts(images):
         part = part.clone().requires_grad_(True)

@@ -37,24 +37,26 @@ class Content:
 
 def preset(kind: str, base: Spec | None = None) -> FigureSpec:
     """A figure of one kind as it starts, with the data, model and image of ``base``."""
-    base = base or Spec()
-    figure = FigureSpec(kind=kind, rows=(base,))
-    if kind == "maps":
-        names = ("image", "truth", *pipeline.DEFAULT_METHODS)
-        return figure.replace(columns=tuple(column(n) for n in names))
-    if kind == "examples":
-        return figure.replace(rows=tuple(
-            base.replace(dataset="xai-tris", scenario=s, background=b, snr=snr, size=64, model=Spec.model)
-            for s in ("LIN", "XOR", "RIGID") for b, snr in zip(("WHITE", "CORR"), PUBLISHED[s])))
-    return figure if kind == "regions" else figure.replace(rows=())
+    base, entry = base or Spec(), FIGURES[kind]
+    return FigureSpec(kind=kind, rows=(base,) if entry.has_rows else ()).replace(**entry.start(base))
+
+
+def _default_columns(_: Spec | None = None) -> dict[str, Any]:
+    return {"columns": tuple(column(name) for name in ("image", "truth", *pipeline.DEFAULT_METHODS))}
+
+
+def _published_rows(base: Spec) -> dict[str, Any]:
+    return {"rows": tuple(
+        base.replace(dataset="xai-tris", scenario=s, background=b, snr=snr, size=64, model=Spec.model)
+        for s in ("LIN", "XOR", "RIGID") for b, snr in zip(("WHITE", "CORR"), PUBLISHED[s]))}
 
 
 @FIGURES.register(
     "maps", label="Maps of methods", summary="Images in rows; the truth and a map of each method in columns.",
-    reference="PatternLocal, Figures 5 and 6 to 9")
+    reference="PatternLocal, Figures 5 and 6 to 9", start=_default_columns, has_columns=True, needs_model=True)
 def maps(figure: FigureSpec, progress: Progress | None) -> Content:
     _need_rows(figure)
-    columns = figure.columns or preset("maps").columns
+    columns = figure.columns or _default_columns()["columns"]
     if len(figure.rows) * len(columns) > paper.MOST:
         raise InputError(f"A figure has at most {paper.MOST} panels, not {len(figure.rows)} rows of {len(columns)}.")
     panels, table, arrays = [], [], {}
@@ -115,7 +117,7 @@ def _picture(name: str, image: np.ndarray, mask: np.ndarray, label: str) -> pape
 
 
 @FIGURES.register(
-    "examples", label="Examples of the data", reference="PatternLocal, Figure 3",
+    "examples", label="Examples of the data", reference="PatternLocal, Figure 3", start=_published_rows,
     summary="One image of each class with its truth: a row a scenario, a group of columns a background.")
 def examples(figure: FigureSpec, progress: Progress | None) -> Content:
     _need_rows(figure)
@@ -160,7 +162,7 @@ def _plain(panel: paper.Map) -> paper.Map:
 
 
 @FIGURES.register(
-    "toy", label="XOR with a suppressor", reference="PatternLocal, section 3.2 and Figure 2",
+    "toy", label="XOR with a suppressor", reference="PatternLocal, section 3.2 and Figure 2", has_rows=False,
     summary="The share of the importance that four methods give to a variable that knows nothing of the class.",
     options=(
         Option("samples", "Points drawn.", low=50, high=5000),
@@ -188,7 +190,7 @@ def toy_figure(figure: FigureSpec, progress: Progress | None, *, samples: int = 
 
 
 @FIGURES.register(
-    "regions", label="Maps of linear regions", reference="OpenAPI, section 4; core.regions",
+    "regions", label="Maps of linear regions", reference="OpenAPI, section 4; core.regions", needs_model=True,
     summary="An image, OpenAPI's exact weights, and planes through the linear regions around it, from near to far.",
     options=(Option("points", "Points along each side of a plane.", low=11, high=81),))
 def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int = 31) -> Content:

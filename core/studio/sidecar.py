@@ -25,7 +25,6 @@ from core.types import InputError, Progress, Spec
 PROGRAM = "attribution-lab"
 LARGEST = 1_000_000  # bytes of a sidecar; those we write have some thousand
 LIBRARIES = ("matplotlib", *keys.LIBRARIES)
-NEEDS_MODEL = ("maps", "regions")
 YEAR_0 = (1980, 1, 1, 0, 0, 0)  # of files in an archive: equal content, equal bytes
 
 
@@ -40,7 +39,7 @@ class Sidecar:
 
 def _networks(figure: FigureSpec, *_: str, progress: Progress | None = None) -> tuple[str, ...]:
     """The digests of the models behind a figure."""
-    return tuple(pipeline.model(r).digest for r in figure.rows) if figure.kind in NEEDS_MODEL else ()
+    return tuple(pipeline.model(r).digest for r in figure.rows) if FIGURES[figure.kind].needs_model else ()
 
 
 @pipeline.same_networks()
@@ -85,10 +84,10 @@ def read(data: bytes | str) -> Sidecar:
     if values.get("version") != __version__:
         notices.insert(0, f"The sidecar is from version {str(values.get('version'))[:40]!r} of this program, this is "
                        f"{__version__}; the figure may come out differently.")
-    missing = [r for r in dict.fromkeys(r.replace(image=0) for r in figure.rows) if figure.kind in NEEDS_MODEL
+    missing = [r for r in dict.fromkeys(r.replace(image=0) for r in figure.rows) if FIGURES[figure.kind].needs_model
                and not model_library.has_model(r)]
-    notices += [f"There is no trained {r.model} for {model_library.data_name(r)}. Train it: {model_library.train_command(r)}"
-                for r in missing]
+    notices += [f"There is no trained {r.model} for {model_library.data_name(r)}. Train it: "
+                f"{model_library.train_command(r)}" for r in missing]
     stamps = values.get("sha256")
     stamps = {str(k): {str(n): str(s) for n, s in v.items()} for k, v in stamps.items() if isinstance(v, Mapping)} \
         if isinstance(stamps, Mapping) else {}
@@ -118,9 +117,9 @@ def differences(found: Sidecar, files: Mapping[str, bytes] | None = None) -> lis
 def fingerprints(figure: FigureSpec) -> dict[str, dict[str, str]]:
     """sha256 of the models and data (images, labels, masks of the split) behind a figure, by their names."""
     stamps: dict[str, dict[str, str]] = {"models": {}, "data": {}}
-    for r in figure.rows if figure.kind != "toy" else ():
+    for r in figure.rows if FIGURES[figure.kind].has_rows else ():
         stamps["data"][f"{model_library.data_name(r)} {r.split}"] = _data_stamp(r.only("data", also=("split",)))
-        if figure.kind in NEEDS_MODEL:
+        if FIGURES[figure.kind].needs_model:
             stamps["models"][f"{r.model} {model_library.data_name(r)}"] = pipeline.model(r).digest
     return stamps
 

@@ -11,7 +11,21 @@ from core.figures.paper import Layout, checked
 from core.registry import METHODS, METRICS, Entry, Registry, canonical
 from core.types import InputError, Spec, one_of
 
-FIGURES: Registry[Entry] = Registry("figure", Entry)  # filled by core.studio.kinds
+
+@dataclass(frozen=True)
+class FigureEntry(Entry):
+    """``function(figure, progress, **options) -> Content``. ``start(base)`` gives the fields a new figure begins with
+    beside its one row ``base``; ``has_rows``, ``has_columns``: whether a reader chooses them; ``needs_model``: whether
+    rows need a trained model.
+    """
+
+    start: Callable[[Spec], Mapping[str, Any]] = lambda base: {}
+    has_rows: bool = True
+    has_columns: bool = False
+    needs_model: bool = False
+
+
+FIGURES: Registry[FigureEntry] = Registry("figure", FigureEntry)  # filled by core.studio.kinds
 PICTURES = {"image": "Image", "truth": "Ground truth"}  # columns that are no method
 LARGEST = "largest"  # below a map: its largest value
 MOST_ROWS, MOST_COLUMNS, MOST_SAMPLES = 24, 24, 40_000
@@ -116,7 +130,7 @@ class _Reading:
     def parts(self, figure: FigureSpec) -> dict[str, Callable[[Any], Any]]:
         """How each field of a figure is read from plain values."""
         return {"rows": lambda v: self._each(_few("rows", v, MOST_ROWS), self._row),
-                "columns": lambda v: self._each(_few("columns", v, MOST_COLUMNS), lambda pair: column(*pair)),
+                "columns": lambda v: self._each(_few("columns", v, MOST_COLUMNS), self._column),
                 "settings": lambda v: self._each(dict(v).items(), lambda pair: _setting(figure.kind, *pair)),
                 "layout": self._layout, "below": tuple, "title": lambda v: _text("title", v), "row_titles": tuple,
                 "column_titles": tuple}
@@ -124,10 +138,21 @@ class _Reading:
     def _each(self, values: Iterable, read: Callable[[Any], T]) -> tuple[T, ...]:
         return tuple(found for value in values if (found := self.attempt(read, value)) is not None)
 
+    def _column(self, pair: Any) -> Column:
+        result = column(*pair)
+        if result[0] not in PICTURES:
+            for name in dict(pair[1]):
+                if (current := METHODS[result[0]].current_name(name)) != name:
+                    self.notices.append(f"The option {name} of {METHODS[result[0]].label} is now called {current}.")
+        return result
+
     def _row(self, values: Any) -> Spec:
         if not isinstance(values, Mapping):
             raise InputError("A row must be an object with the fields of a Spec.")
-        return row(Spec.from_dict({n: v for n, v in values.items() if self.attempt(_field_of_row, n, v)}))
+        about = {n: _plain(n, values[n]) for n in ("dataset", "model") if n in values}
+        base = about if self.attempt(_row_of, about) else {}
+        rest = {n: v for n, v in values.items() if n not in about and self.attempt(_row_of, base | {n: v})}
+        return _row_of(base | rest)
 
     def _layout(self, values: Any) -> Layout:
         found = Layout()
@@ -136,8 +161,11 @@ class _Reading:
         return found
 
 
-def _field_of_row(name: str, value: Any) -> Spec:
-    return row(Spec.from_dict({name: _plain(name, value)}))
+def _row_of(values: Mapping[str, Any]) -> Spec:
+    """The row of plain values; a data set's further options stand in ``data_options``."""
+    options = {n: _plain(n, v) for n, v in dict(values.get("data_options", {})).items()}
+    fields = {n: _plain(n, v) for n, v in values.items() if n != "data_options"}
+    return row(Spec.from_dict(fields | {"data_options": options}))
 
 
 def _layout_with(found: Layout, name: str, value: Any) -> Layout:

@@ -89,5 +89,5 @@ def test_the_experiments_are_one_command(tmp_path, capsys):
 
 
 def test_more_images_than_there_are_is_refused():
-    with pytest.raises(InputError, match="1 to 1000"):
+    with pytest.raises(InputError, match="between 1 and 1000"):
         openapi.openapi(1001)

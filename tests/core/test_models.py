@@ -124,7 +124,7 @@ def test_the_trained_network_on_pixels_is_the_network_on_prepared_images(kind, w
     run = training._Run(way, MODELS[kind].function(8), data, MODELS[kind], training.EPOCHS)
     run.epoch(lambda *_: None)
     inside = MODELS[kind].function(8)
-    inside.load_state_dict(run.kept)
+    inside.load_state_dict(run.best_state)
     x = torch.from_numpy(np.array(data.test.x))
     if way == "plain":
         prepared = x / float(data.train.x[:2000].std())

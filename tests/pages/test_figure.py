@@ -225,7 +225,7 @@ def random_state(rng: random.Random) -> dict[str, str]:
         **{n: rng.choice(SPEC_CHOICES[n]) for n in ("truth", "output", "target")},
         "scale": rng.choice(list(SCALES)), "outline": "False", "sort": rng.choice(fields.SORTS),
         "row": str(rng.randrange(8)), "column": str(rng.randrange(8)), "table": "True",
-        "closer": rng.choice(fields.CLOSER[::4]), "palette": rng.choice(list(PALETTES)), "points": "8.5",
+        "closer": rng.choice(fields.DETAILS[::4]), "palette": rng.choice(list(PALETTES)), "points": "8.5",
         "width": rng.choice(["column", "slide"]), "dpi": "600", "file": rng.choice(["png", "svg"]),
         "title": "A | title, 50 %", "columns": "image;lime:samples=70;gradient",
         "rows": f"image={rng.randrange(9)};image=3,scenario=LIN,snr=0.3",
@@ -233,7 +233,7 @@ def random_state(rng: random.Random) -> dict[str, str]:
         "figure": rng.choice(["examples", "toy", "regions"]),
         "lime.samples": str(rng.randrange(10, 999)), "toy.tau": "0.5",
         "pin": "method=gradient&image=4&size=8&snr=0.15",
-        "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": fields.VIEWS[2]}
+        "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": fields.REGION_VIEWS[2]}
     state |= {name: wanted[name] for name in rng.sample(sorted(wanted), 12)}
     plain = {name: default for name, (default, _) in fields.readers(state.get("dataset", "xai-tris")).items()}
     return {n: v for n, v in state.items() if n not in plain or v != str(plain[n])}

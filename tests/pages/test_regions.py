@@ -1,6 +1,6 @@
 import pytest
 
-from pages.components.shared.fields import VIEWS
+from pages.components.shared.fields import REGION_VIEWS as VIEWS
 
 
 @pytest.fixture

@@ -39,8 +39,8 @@ def save(figure: Figure, ending: str, about: Mapping[str, Any] | None = None) ->
 
 
 def _with_font(svg: bytes, figure: Figure) -> bytes:
-    """The SVG with the letters it uses as a font of its own, so that it looks the same where the font is missing."""
-    # All of ASCII, so that figures share a font that need not be made again.
+    """The SVG with the characters it uses embedded as a font, so that it looks the same everywhere."""
+    # All of ASCII, so that most figures share one subset of the font, which is made only once.
     letters = "".join(sorted({*string.printable, *(c for t in figure.findobj(Text) for c in t.get_text())}))
     font = base64.b64encode(typography.subset(letters)).decode()
     style = (f"<style>@font-face {{font-family: '{typography.FAMILY}'; "

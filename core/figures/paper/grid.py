@@ -1,4 +1,4 @@
-"""A grid of panels at an exact width, with type at an exact size and no text over another."""
+"""A grid of panels at an exact width, with type of an exact size, in which no text overlaps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INK, QUIET = "#222222", "#555555"
 def grid(panels: Sequence[Sequence[Panel | None]], layout: Layout = DEFAULT_LAYOUT, *, columns: Sequence[str] = (),
          rows: Sequence[str] = (), groups: Sequence[tuple[str, int]] = (), notes: Sequence[str] = (),
          title: str = "") -> Figure:
-    """Rows of panels under their ``columns`` titles and beside their ``rows`` titles.
+    """A figure of rows of panels, with titles above the ``columns`` and left of the ``rows``.
 
     ``groups`` are headings over so many columns each. Below stand colour bars, what the colour scale means and
     the ``notes``. All panels have one size; None leaves a cell empty. InputError when it cannot fit.
@@ -65,7 +65,7 @@ class _Sheet:
         return largest or None if self.layout.scale == "shared" else None
 
     def _maps(self) -> list[Map]:
-        """The panels whose colours the scale is about."""
+        """The maps whose colours share the scale."""
         return [p for p in self.all
                 if isinstance(p, Map) and p.kind in ("signed", "magnitude") and p.values is not None]
 
@@ -75,11 +75,11 @@ class _Sheet:
         page = self.layout.page
         self.foot = self._foot()
         self.gap = max(0.04, 0.5 * self.em)
-        left, bottom = (max((p.room[i] for p in self.all), default=0) * self.em for i in (0, 1))
+        left, bottom = (max((p.axis_margin[i] for p in self.all), default=0) * self.em for i in (0, 1))
         self.axes_left, self.axes_bottom = left, bottom
         self.side_titles = self.line + self.gap if any(self.rows) else 0.0
         self.labels = 0.0
-        for _ in range(4):  # titles need room from panels, and panels' size decides how titles break
+        for _ in range(4):  # titles take space from panels, and the panels' size decides how titles break
             self._place(page)
             lines = max((len(self._row_lines(t)) for t in self.rows), default=0)
             wanted = lines * self.line + self.gap if lines else 0.0
@@ -94,11 +94,11 @@ class _Sheet:
                              "smaller type, fewer panels or nothing below them.")
 
     def _place(self, page) -> None:
-        """Pitch of the columns, side of the panels and heights of all bands, for the present margins."""
-        room = page.inches - 2 * self.pad - self.side_titles - self.labels
-        self.pitch = room / self.across
+        """Computes column pitch, panel side and the heights of all bands for the current margins."""
+        available_width = page.inches - 2 * self.pad - self.side_titles - self.labels
+        self.pitch = available_width / self.across
         self.free = self.pitch - 0.25 * self.em  # room for text in a column
-        # Everything is written out in full where it fits; else bare numbers, with their names at the left.
+        # Names and numbers where they fit; otherwise numbers only, with their names at the left.
         self.compact, self.digits = next(
             ((compact, digits) for compact, digits in ((False, 3), (True, 3), (True, 2), (True, 1))
              if all(text.width(line, self.size) <= self.free for p in self.all
@@ -122,7 +122,7 @@ class _Sheet:
         return [label for p in self.all for label, _ in p.lines if label]
 
     def _lines(self, panel: Panel, compact: bool | None = None, digits: int | None = None) -> list[str]:
-        """What stands below a panel: names and values, or values alone (those that have a name) when compact."""
+        """The lines below a panel: names and values, or only the values of those with a name when compact."""
         compact = self.compact if compact is None else compact
         digits = self.digits if digits is None else digits
         written = [(name, value if isinstance(value, str) else decimals(value, digits))
@@ -135,20 +135,20 @@ class _Sheet:
         return text.wrap(title, max(self.row - self.gap, self.em), self.size)
 
     def _foot(self) -> list[list]:
-        """Lines at the bottom: colour bars, then words. Each is a list of bars or of one text."""
-        room = self.layout.page.inches - 2 * self.pad
+        """The lines at the bottom: colour bars, then text. Each is a list of bars or of one text."""
+        available_width = self.layout.page.inches - 2 * self.pad
         bars = list(dict.fromkeys(b for p in self.all if (b := p.bar(self.look))))
         lines: list[list] = []
-        used = room
+        used = available_width
         for bar in bars:
             wide = self._bar_width(bar) + 2 * self.em
-            if used + wide > room:
+            if used + wide > available_width:
                 lines.append([])
                 used = 0.0
             lines[-1].append(bar)
             used += wide
         words = [t for t in (self._scale_note(), *self.notes) if t]
-        lines += [[line] for note in words for line in text.wrap(text.checked(note), room, self.size)]
+        lines += [[line] for note in words for line in text.wrap(text.checked(note), available_width, self.size)]
         self.foot_height = (len(lines) + 0.4) * self.line if lines else 0.0
         return lines
 
@@ -213,7 +213,7 @@ class _Sheet:
                     "center")
 
     def _row_labels(self, row: Sequence[Panel | None], right: float, top: float) -> None:
-        """The names of the numbers below a row, once, at its left."""
+        """Draws the names of the numbers below a row once, at its left."""
         names = max(([label for label, _ in p.lines if label] for p in row if p is not None), key=len, default=[])
         self._words(right, top + self.side + self.axes_bottom + 0.1 * self.line, names, "right")
 
@@ -254,7 +254,7 @@ class _Sheet:
         return x + text.width(bar.high, self.size) + 2 * self.em
 
     def _words(self, x: float, y: float, lines: Sequence[str], where: str, colour: str = INK) -> float:
-        """Lines of text from y down; ``row`` stands upright and grows leftwards from x. Returns x."""
+        """Draws lines of text from y down; ``where="row"`` turns them and grows leftwards from x. Returns x."""
         for i, line in enumerate(lines):
             if where == "row":
                 self._text(x - (len(lines) - i - 0.5) * self.line, y, line, rotation=90, ha="center", va="center")

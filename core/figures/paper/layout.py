@@ -1,4 +1,4 @@
-"""How a figure for print is laid out: its width, type, scale and colours. Its content is another matter."""
+"""The layout of a figure for print: its width, type, scale and colours, independent of its content."""
 
 from __future__ import annotations
 
@@ -28,8 +28,13 @@ SMALLEST_TYPE, LARGEST_TYPE = 4.0, 32.0  # points
 
 @dataclass(frozen=True)
 class Layout:
-    """``width`` one of WIDTHS; ``points`` of all text (0: as usual for the width); ``scale`` as in style.SCALES;
-    ``palette`` one of style.PALETTES; ``outline`` of the important pixels; ``dpi`` of a PNG."""
+    """How a figure is laid out.
+
+    ``width``: one of WIDTHS; ``points``: size of all text (0: the width's default); ``scale``: one of style.SCALES;
+    ``palette``: one of style.PALETTES; ``outline``: whether important pixels are outlined; ``dpi`` of a PNG.
+
+    InputError for any other value.
+    """
 
     width: str = "page"
     points: float = 0
@@ -52,15 +57,17 @@ class Layout:
 
     @property
     def page(self) -> Width:
+        """The page's measures."""
         return WIDTHS[self.width]
 
     @property
     def type_size(self) -> float:
-        """Points of all text on the figure."""
+        """The size of all text in the figure, in points."""
         return self.points or self.page.points
 
     @property
     def colours(self) -> Palette:
+        """The palette's colours."""
         return PALETTES[self.palette]
 
     def to_dict(self) -> dict[str, Any]:

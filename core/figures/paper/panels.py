@@ -1,6 +1,6 @@
-"""What may stand in a cell of a figure for print: a map, a cloud of points, a plane through regions.
+"""The panels of a figure for print: a map, a cloud of points, a plane through regions.
 
-Anything else with these attributes can: ``lines`` under it, ``room`` for its axes, ``draw`` and ``bar``.
+Anything that follows the protocol Panel can be one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EDGE_COLOUR = "#999999"
 
 @dataclass(frozen=True)
 class Look:
-    """How this figure draws: its layout, and the value in full colour where all maps share one."""
+    """How a figure draws: its layout, and the value in full colour if all maps share one."""
 
     layout: Layout
     shared: float | None = None
@@ -40,22 +40,27 @@ class Bar:
 
 
 class Panel(Protocol):
-    """A cell: ``lines`` of (name, value) below it, ``room`` left and below for its axis labels, in lines of text."""
+    """A cell of the figure.
+
+    ``lines`` of (name, value) are written below it; ``axis_margin`` (left, below) is for axis labels, in text sizes.
+    """
 
     lines: Sequence[tuple[str, str | float]]
-    room: tuple[float, float]
+    axis_margin: tuple[float, float]
 
-    def draw(self, axis: Any, look: Look) -> None: ...
+    def draw(self, axis: Any, look: Look) -> None:
+        """Draws the panel's content into a matplotlib axis."""
 
-    def bar(self, look: Look) -> Bar | None: ...
+    def bar(self, look: Look) -> Bar | None:
+        """The colour bar that the panel needs at the bottom of the figure, if any."""
 
 
 @dataclass(frozen=True)
 class Map:
-    """A picture of values (h,w): row 0 on top, crisp cells.
+    """A map ``values (h,w)``: row 0 on top, crisp cells.
 
     ``signed``: zero is neutral; ``magnitude``: colours start at 0; ``image``: in greys over its own range;
-    ``truth``: a mask. ``mask`` is outlined. Without values the ``note`` stands in the empty cell.
+    ``truth``: a mask. ``mask`` is outlined. Without values, the ``note`` is written in the empty cell.
     """
 
     values: np.ndarray | None
@@ -63,7 +68,7 @@ class Map:
     mask: np.ndarray | None = None
     lines: Sequence[tuple[str, str | float]] = ()
     note: str = ""
-    room: tuple[float, float] = (0, 0)
+    axis_margin: tuple[float, float] = (0, 0)
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
@@ -120,7 +125,7 @@ class Points:
     values: np.ndarray
     labels: tuple[str, str] = ("", "")
     lines: Sequence[tuple[str, str | float]] = ()
-    room: tuple[float, float] = (2.6, 2.6)
+    axis_margin: tuple[float, float] = (2.6, 2.6)
     reach: float = 0.0  # the axes run from -reach to reach; 0: as far as the points
 
     def draw(self, axis: Any, look: Look) -> None:
@@ -147,7 +152,7 @@ class Plane:
     margin: np.ndarray
     region: np.ndarray | None = None
     lines: Sequence[tuple[str, str | float]] = ()
-    room: tuple[float, float] = (0, 0)
+    axis_margin: tuple[float, float] = (0, 0)
     lowest: float = 0.0
 
     def draw(self, axis: Any, look: Look) -> None:
@@ -177,7 +182,7 @@ class Plane:
 
 
 def picture(axis: Any, colours: np.ndarray, extent: tuple[float, float, float, float]) -> None:
-    """Cells of one colour each, as a picture with a whole number of pixels a cell.
+    """Draws cells of one colour each (h,w,4) as an image with a whole number of pixels for each cell.
 
     Rectangles would be crisp too, but viewers show hairlines between them and take seconds for 64 x 64 cells.
     """
@@ -187,7 +192,7 @@ def picture(axis: Any, colours: np.ndarray, extent: tuple[float, float, float, f
 
 
 def label(axis: Any, texts: tuple[str, str], look: Look) -> None:
-    """Names and ticks of a panel's axes, in the figure's type."""
+    """Writes names and ticks of a panel's axes in the figure's type."""
     size = look.layout.type_size
     axis.tick_params(labelsize=size, length=size / 4, width=0.4, pad=size / 5)
     axis.set_xlabel(texts[0], fontsize=size, labelpad=0, parse_math=False)

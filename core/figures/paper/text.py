@@ -1,4 +1,4 @@
-"""Text for print: how wide it is, how it breaks into lines, and which characters the font has."""
+"""Text for print: its width, its line breaks, and the characters that the font has."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def font(points: float) -> FontProperties:
     return FontProperties(family=FAMILY, size=points)
 
 
-@functools.lru_cache(maxsize=4096)  # asked for thousands of times a figure, and as well measured twice
+@functools.lru_cache(maxsize=4096)  # needed thousands of times for each figure; measuring twice does no harm
 def width(text: str, points: float) -> float:
-    """Inches a line of text takes."""
+    """The width of a line of text in inches."""
     return text_to_path.get_text_width_height_descent(text, font(points), False)[0] / 72 if text else 0.0
 
 
 def wrap(text: str, available_width: float, points: float) -> list[str]:
-    """Lines no wider than ``available_width`` inches; a word that is wider is broken."""
+    """The text in lines no wider than ``available_width`` inches; a wider word is broken."""
     lines: list[str] = []
     for word in text.split():
         if lines and width(f"{lines[-1]} {word}", points) <= available_width:
@@ -43,18 +43,18 @@ def wrap(text: str, available_width: float, points: float) -> list[str]:
 
 
 def fits(text: str, available_width: float, points: float, most: int) -> bool:
-    """Whether text goes into ``most`` lines without breaking a word."""
+    """Whether the text fits into ``most`` lines without breaking a word."""
     unbroken = all(width(word, points) <= available_width for word in text.split())
     return unbroken and len(wrap(text, available_width, points)) <= most
 
 
 def checked(text: str) -> str:
-    """``text`` in one line if the font has all its characters; InputError names one that it has not."""
+    """``text`` as one line. InputError if it is too long, or names a character that the font lacks."""
     text = " ".join(str(text).split())
     if len(text) > LONGEST_TEXT:
         raise InputError(f"A text on a figure has at most {LONGEST_TEXT} characters, not {len(text)}.")
     if missing := sorted({c for c in text if ord(c) not in _characters()}):
-        raise InputError(f"The figure's font, {FAMILY}, has no character {missing[0]!r}. Write it another way.")
+        raise InputError(f"The figure's font, {FAMILY}, has no character {missing[0]!r}. Please use another one.")
     return text
 
 

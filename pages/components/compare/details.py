@@ -13,7 +13,7 @@ from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS, MetricEntry
 from core.types import Attribution, NotApplicable, Spec, Steps
 from pages.components.compare import pinned, snr_series
-from pages.components.shared import aliases, choices, fields, score_jobs, scored_results
+from pages.components.shared import choices, fields, score_jobs, scored_results
 from pages.components.shared.charts import draw_chart
 from pages.components.shared.map_panel import (
     WIDTH,
@@ -35,14 +35,14 @@ def look(results: Sequence[Result], style: PanelStyle) -> None:
     drawn = [r for r in results if r.attribution]
     if not drawn:
         return
-    st.segmented_control("Details", fields.CLOSER, key="closer", required=True, format_func=aliases.label("closer"))
+    st.segmented_control("Details", fields.DETAILS, key="closer", required=True, format_func=fields.sentence)
     views: dict[str, Callable[[], None]] = {
         "one pixel": lambda: _one_pixel(drawn),
         "PatternLocal step by step": lambda: _patternlocal_steps(drawn[0].attribution.spec, style),
         "variation over seeds": lambda: _variation(drawn, style),
         "pin and compare": lambda: pinned.look(drawn, choices.spec(), style),
         "SNR series": lambda: snr_series.look(choices.spec(), [r.method for r in drawn], style)}
-    views[aliases.current("closer", st.session_state.closer)]()
+    views[st.session_state.closer]()
 
 
 def _one_pixel(drawn: Sequence[Result]) -> None:

@@ -9,7 +9,7 @@ from core.figures import screen
 from core.registry import METHODS
 from core.types import Spec
 from pages.components.regions.exact import decide
-from pages.components.shared import aliases
+from pages.components.shared import fields
 from pages.components.shared.charts import draw_chart
 from pages.components.shared.map_panel import WIDTH, PanelStyle, panel_title, show_signed, small_text
 from pages.components.shared.progress import counted
@@ -22,7 +22,7 @@ def consistency(spec: Spec, style: PanelStyle) -> None:
     small_text("Inside a region the model is one linear function, so an exact explanation is the same for all its "
                "inputs. Methods that depend on inputs outside the region differ even there.")
     st.segmented_control("Compared with", regions.COMPARISON_POINTS, key="partner", required=True,
-                         format_func=aliases.label("partner"))
+                         format_func=fields.sentence)
     kind = st.session_state.partner
     st.caption(_where(regions.comparison_point(spec, kind)))
     with counted() as progress:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.types import Spec
 from pages.components.regions import exact, methods, other_inputs
-from pages.components.shared import aliases, fields
+from pages.components.shared import fields
 from pages.components.shared.map_panel import PanelStyle
 
 VIEWS: dict[str, Callable[[Spec, PanelStyle], None]] = {
@@ -23,10 +23,10 @@ VIEWS: dict[str, Callable[[Spec, PanelStyle], None]] = {
 
 def choose() -> None:
     """The choice of a view."""
-    st.segmented_control("View", fields.VIEWS, key="region_view", required=True, label_visibility="collapsed",
-                         format_func=aliases.label("region_view"))
+    st.segmented_control("View", fields.REGION_VIEWS, key="region_view", required=True, label_visibility="collapsed",
+                         format_func=fields.sentence)
 
 
 def show(spec: Spec) -> None:
     """The chosen view of one image."""
-    VIEWS[aliases.current("region_view", st.session_state.region_view)](spec, PanelStyle.chosen())
+    VIEWS[st.session_state.region_view](spec, PanelStyle.chosen())

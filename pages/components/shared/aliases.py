@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 ALIASES = {
     ("region_view", "map of regions"): "region map",
     ("region_view", "along a line"): "line scan",
@@ -19,11 +17,3 @@ ALIASES = {
 def current(name: str, value: str) -> str:
     """Today's value of a choice for one that may be an old one."""
     return ALIASES.get((name, value), value)
-
-
-def label(name: str) -> Callable[[str], str]:
-    """How a choice's values read on a button: today's word, with a capital."""
-    def read(value: str) -> str:
-        text = current(name, value)
-        return text[0].upper() + text[1:]
-    return read

@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.registry import DATASETS, canonical, models_for, usual_model
 from core.types import InputError, Spec
-from pages.components.shared import fields
+from pages.components.shared import aliases, fields
 from pages.components.shared.fields import ALL_IMAGES, SEPARATORS, SHARED, filters
 
 STATE, WRITTEN, NOTICES, OPTIONS = "choices", "address_written", "address_notices", "method_options"
@@ -65,12 +65,18 @@ def write() -> None:
 
 
 def tell(notice: str) -> None:
-    """Something in the address that could not be followed."""
-    st.session_state.setdefault(NOTICES, []).append(notice)
+    """Adds a notice of something in the address that could not be followed."""
+    st.session_state.setdefault(NOTICES, []).append(f"Part of this link could not be used. {notice}")
+
+
+def renamed(old: str, new: str) -> None:
+    """Adds a notice of a name that has changed since the address was written."""
+    st.session_state.setdefault(NOTICES, []).append(
+        f"The link is from an earlier version: {old} is now called {new}.")
 
 
 def notices() -> list[str]:
-    """What could not be followed in the address; told until the reader chooses something else."""
+    """The notices about the address, until the reader chooses something else."""
     return st.session_state.get(NOTICES, [])
 
 
@@ -130,9 +136,15 @@ def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
             method, dot, option = name.partition(".")
             if dot:
                 entry = fields.entry(method)
-                kept[OPTIONS].setdefault(method, {})[option] = entry.check({option: text})[option]
+                current = entry.current_name(option)
+                kept[OPTIONS].setdefault(method, {})[current] = entry.check({option: text})[current]
+                if current != option:
+                    renamed(name, f"{method}.{current}")
             elif name in readers:
-                kept[name] = readers[name][1](name, text)
+                current = aliases.current(name, text)
+                kept[name] = readers[name][1](name, current)
+                if current != text:
+                    renamed(f"“{text}”", f"“{current}”")
             elif name in fields.names():
                 continue  # what another data set has
             else:

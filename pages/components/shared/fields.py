@@ -29,14 +29,19 @@ from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
 ALL_IMAGES = "all images"
 SORTS = ("as chosen", "EMD", "IME", "Precision")
-CLOSER = ("one pixel", "how PatternLocal works", "spread over seeds", "pin and compare", "through SNR")
-VIEWS = ("decision features", "same region", "map of regions", "along a line", "other ways", "pixels taken away",
-         "exact is not innocent")
+DETAILS = ("one pixel", "PatternLocal step by step", "variation over seeds", "pin and compare", "SNR series")
+REGION_VIEWS = ("decision features", "same region", "region map", "line scan", "finite-difference estimates",
+                "deletion curve", "exact can still mislead")
 PICTURED = ("maps", "curve")
 FAMILIES = ("methods", "metrics", "data sets", "models", "glossary")
 
 
 Reader = Callable[[str, str], Any]
+
+
+def sentence(text: str) -> str:
+    """A choice as a button reads: with a capital."""
+    return text[0].upper() + text[1:]
 
 
 def _choice(allowed: Any) -> Callable[[str, str], Any]:
@@ -161,9 +166,9 @@ READERS: dict[str, tuple[Any, Reader]] = {
     "row": (None, _whole(0, 10**4)),
     "column": (None, _whole(0, 10**4)),
     "table": (False, _flag),
-    "closer": ("one pixel", _choice(CLOSER)),
+    "closer": ("one pixel", _choice(DETAILS)),
     "sampling": (next(iter(SAMPLINGS)), _choice(SAMPLINGS)),
-    "region_view": (VIEWS[0], _choice(VIEWS)),
+    "region_view": (REGION_VIEWS[0], _choice(REGION_VIEWS)),
     "partner": (COMPARISON_POINTS[0], _choice(COMPARISON_POINTS)),
     "zoom": (6, _whole(0, 10)),
     "step": (next(iter(lessons.LESSON_STEPS)), _choice(lessons.LESSON_STEPS)),

@@ -29,6 +29,6 @@ def errors_shown(container: DeltaGenerator | None = None) -> Iterator[None]:
 
 
 def link_notices(container: DeltaGenerator | None = None) -> None:
-    """The parts of the link that could not be used."""
+    """What could not be used of the link, and what has another name today."""
     for notice in choices.notices():
-        (container or st).warning(f"Part of this link could not be used. {notice}")
+        (container or st).warning(notice)
