@@ -157,7 +157,7 @@ def _lime(context: Context, progress: Callable[[str], None]) -> Row:
 
     progress("LIME")
     settings = {o.name: o.default for o in SURROGATE_OPTIONS}
-    settings |= {"samples": 500, "proximity": "uniform", "ridge": 1e-2}
+    settings |= {"n_samples": 500, "proximity": "uniform", "ridge": 1e-2}
     h = Pixels(context.image.ravel())
     ours = _seconds(lambda: fit_lime(context, h, context.outputs, np.ones(h.size), **settings), 5)
     lime = Lime(context.explained, interpretable_model=SkLearnRidge(alpha=1.0))

@@ -17,7 +17,7 @@ from core.types import Attribution, Spec
 PLANE_SPEC = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="MLP", image=2)
 IMAGE_SPEC = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
 BACKGROUNDS = tetromino.BACKGROUNDS
-FEWER_SAMPLES = {"samples": 500}  # half the default, because a class is waiting
+FEWER_SAMPLES = {"n_samples": 500}  # half the default, because a class is waiting
 PICTURED: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEWER_SAMPLES, "kernelshap": FEWER_SAMPLES,
                                        "openapi": {}, "patternlocal": {}}
 THRESHOLDS = np.linspace(0, 0.99, 100)

@@ -25,7 +25,7 @@ SAMPLED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 CENTRES_PER_BLOCK = 10  # products this small fit a cache, and BLAS does not start (and wait for) threads for them
 FAINT = -80.0  # smallest exponent of a weight: below, numbers are subnormal, which is slow
 FLAT_SLOPE = 1e-12  # below, a gradient is only rounding
-LIME = {"sampling": "gaussian", "samples": 400}  # options of the registered method; the others at their defaults
+LIME = {"sampling": "gaussian", "n_samples": 400}  # options of the registered method; the others at their defaults
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     options = METHODS["lime"].check(LIME)
     data = x.astype(np.float32)
     deviation = data.std(0, dtype=np.float64).astype(np.float32)
-    z = deviation * np.random.default_rng(seed).standard_normal((options["samples"], 3), dtype=np.float32)
+    z = deviation * np.random.default_rng(seed).standard_normal((options["n_samples"], 3), dtype=np.float32)
     z *= np.float32(options["spread"])
     square = np.square(z, dtype=np.float64).sum(1)
     p = np.exp(-square / square.mean() / (2 * options["kernel_width"])**2)

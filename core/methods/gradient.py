@@ -54,34 +54,34 @@ def gradient_x_input(context: Context) -> np.ndarray:
 
 @METHODS.register(
     "integrated_gradients", label="Integrated gradients", group="gradient",
-    options=(Option("steps", "Points on the line from the baseline to the image.", low=5, high=500), BASELINE),
+    options=(Option("n_steps", "Points on the line from the baseline to the image.", low=5, high=500, aliases=("steps",)), BASELINE),
     summary="The gradient averaged along the line from a baseline to the image, times their difference. The "
             "attributions add up to the difference in output between image and baseline.",
     misleads="The result depends on the baseline, and images along the line are unlike any the model was trained on. "
              "In a ReLU network without biases, a zero baseline gives gradient × input.",
     formula="(x − r) ⊙ ∫₀¹ ∂f(r + t(x − r))/∂x dt",
     reference="Sundararajan et al. 2017, arXiv 1703.01365")
-def integrated_gradients(context: Context, *, steps: int = 50, baseline: str = "zero") -> np.ndarray:
+def integrated_gradients(context: Context, *, n_steps: int = 50, baseline: str = "zero") -> np.ndarray:
     """``(x - r)`` times the mean gradient at ``steps`` points between the baseline r and the image x ``(h,w)``."""
     from captum.attr import IntegratedGradients
 
     base = context.tensor(context.baseline(baseline))
-    return _attribute(IntegratedGradients(context.hookable_copy()), context, baselines=base, n_steps=steps,
+    return _attribute(IntegratedGradients(context.hookable_copy()), context, baselines=base, n_steps=n_steps,
                       internal_batch_size=IMAGES_PER_PASS)
 
 
 @METHODS.register(
     "smoothgrad", label="SmoothGrad", group="gradient", seeded=True,
-    options=(Option("samples", "Noisy copies of the image.", low=1, high=500), NOISE),
+    options=(Option("n_samples", "Noisy copies of the image.", low=1, high=500, aliases=("samples",)), NOISE),
     summary="The mean gradient over noisy copies of the image. Fluctuations from one small linear region to the next "
             "average out.",
     misleads="White noise is unlike the noise in the data. The weights become smoother, but suppressors remain.",
     formula="mean of ∂f/∂x at x + ε, ε normal",
     reference="Smilkov et al. 2017, arXiv 1706.03825")
-def smoothgrad(context: Context, *, samples: int = 50, noise: float = 0.1) -> np.ndarray:
-    """The mean gradient ``(h,w)`` at ``samples`` copies with normal noise of ``noise`` times the data's range."""
+def smoothgrad(context: Context, *, n_samples: int = 50, noise: float = 0.1) -> np.ndarray:
+    """The mean gradient ``(h,w)`` at ``n_samples`` copies with normal noise of ``noise`` times the data's range."""
     # Not captum's NoiseTunnel: it draws from the process-wide generator, which sessions share.
-    copies = context.image + _noise(context, context.rng, samples, noise)
+    copies = context.image + _noise(context, context.rng, n_samples, noise)
     return context.gradients(copies).mean(0)
 
 
@@ -117,7 +117,8 @@ def _sigmoid_slope(a: float, b: float) -> float:
 
 @METHODS.register(
     "gradientshap", label="GradientSHAP", group="gradient", seeded=True,
-    options=(Option("samples", "Random points between training images and noisy copies.", low=1, high=500), NOISE),
+    options=(Option("n_samples", "Random points between training images and noisy copies.", low=1, high=500,
+                    aliases=("samples",)), NOISE),
     summary="Expected gradients: gradients at random points between training images and the image. Averaged over "
             "many points without noise, the attributions add up to the difference from the mean output.",
     misleads="The baselines are training images, so pixels that merely differ from them are highlighted as well. "
@@ -125,13 +126,13 @@ def _sigmoid_slope(a: float, b: float) -> float:
              "output.",
     formula="E[(x − r) ⊙ ∂f(r + t(x − r))/∂x], r from the data",
     reference="Lundberg and Lee 2017, arXiv 1705.07874; Erion et al. 2021, arXiv 1906.10670")
-def gradientshap(context: Context, *, samples: int = 50, noise: float = 0.0) -> np.ndarray:
-    """Expected gradients ``(h,w)`` over ``samples`` random baselines among the training images."""
+def gradientshap(context: Context, *, n_samples: int = 50, noise: float = 0.0) -> np.ndarray:
+    """Expected gradients ``(h,w)`` over ``n_samples`` random baselines among the training images."""
     # Not captum's GradientShap: it draws from process-wide generators, which sessions share.
     data, rng = context.training.x, context.rng
-    base = data[rng.integers(0, len(data), samples)].reshape(samples, *context.shape)
-    towards = context.image + _noise(context, rng, samples, noise) - base
-    where = rng.random((samples, 1, 1))
+    base = data[rng.integers(0, len(data), n_samples)].reshape(n_samples, *context.shape)
+    towards = context.image + _noise(context, rng, n_samples, noise) - base
+    where = rng.random((n_samples, 1, 1))
     return (towards * context.gradients(base + where * towards)).mean(0)
 
 
@@ -201,5 +202,5 @@ def _attribute(method, context: Context, **arguments) -> np.ndarray:
     return method.attribute(x, **arguments)[0].detach().double().numpy()
 
 
-def _noise(context: Context, rng: np.random.Generator, samples: int, noise: float) -> np.ndarray:
-    return noise * context.training.spread * rng.standard_normal((samples, *context.shape))
+def _noise(context: Context, rng: np.random.Generator, n_samples: int, noise: float) -> np.ndarray:
+    return noise * context.training.spread * rng.standard_normal((n_samples, *context.shape))

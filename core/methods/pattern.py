@@ -180,7 +180,8 @@ class LocalOutputs:
         """``(1-g) C w + g mean(diag C) w`` (m,d) for shrinkage g."""
         if not shrinkage:
             return self.covariance
-        first, second = self._weighted_sums(self.p), self.p.astype(self.data.dtype) @ np.square(self.data)
+        p = self.p.astype(self.data.dtype)
+        first, second = p @ self.data, p @ np.square(self.data)
         mean = (second - np.square(first)).mean(1, dtype=np.float64)[:, None]
         return (1 - shrinkage) * self.covariance + shrinkage * mean * self.unit_weights
 

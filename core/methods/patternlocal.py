@@ -35,8 +35,9 @@ PATTERN_OPTIONS = (
     Option("solver", "covariance: the right-hand side of equation 7. eq7-left: its left-hand side, which is not "
            "equal (with a weak penalty it returns the surrogate's weights); for comparison only.",
            choices=("covariance", "eq7-left")),
-    Option("regression", "Penalty Q of equation 6. l2 scales the whole map, which changes neither its picture nor "
-           "its scores; l1 sets small values to zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),)),
+    Option("pattern_penalty", "Penalty Q of equation 6. l2 scales the whole map, which changes neither its picture nor "
+           "its scores; l1 sets small values to zero.", choices=("l2", "l1"), when=(("solver", ("covariance",)),),
+           aliases=("regression",)),
     Option("strength", "Strength of that penalty. l2: relative to the variance of the surrogate's output. l1: as a "
            "share of the strength that sets the whole map to zero. eq7-left: relative to the features' mean "
            "square.", low=0.0, high=1.0),
@@ -73,16 +74,16 @@ def pattern(context: Context) -> np.ndarray:
     reference="PatternLocal, equations 6 and 7")
 def patternlocal(context: Context, *, surrogate: str = "gradient", share: float = 1.0, count: int = 0,
                  kernel: str = "gaussian", bandwidth: float = 1.0, project: bool = False,
-                 solver: str = "covariance", regression: str = "l2", strength: float = 0.0,
+                 solver: str = "covariance", pattern_penalty: str = "l2", strength: float = 0.0,
                  shrinkage: float = 0.0, **settings) -> np.ndarray:
     """The pattern ``(h,w)`` of the named surrogate around the image; see ``steps``."""
     return steps(context, surrogate=surrogate, share=share, count=count, kernel=kernel, bandwidth=bandwidth,
-                 project=project, solver=solver, regression=regression, strength=strength, shrinkage=shrinkage,
+                 project=project, solver=solver, pattern_penalty=pattern_penalty, strength=strength, shrinkage=shrinkage,
                  **settings).pattern
 
 
 def steps(context: Context, *, surrogate: str, share: float, count: int, kernel: str, bandwidth: float,
-          project: bool, solver: str, regression: str, strength: float, shrinkage: float, **settings) -> Steps:
+          project: bool, solver: str, pattern_penalty: str, strength: float, shrinkage: float, **settings) -> Steps:
     """PatternLocal with all its intermediate results; the options are those of the method.
 
     NotApplicable where the surrogate has no weights, its output does not vary, or fewer than two neighbours have
@@ -101,9 +102,9 @@ def steps(context: Context, *, surrogate: str, share: float, count: int, kernel:
     local.must_apply()
     if solver == "eq7-left":
         strength = max(strength, 1e-9) * float(local.p[0] @ np.square(data).mean(1, dtype=np.float64))
-    elif regression == "l1" or strength:
-        strength *= local.penalty_scale(regression)
-    values = local.patterns(regression, strength, shrinkage, solver)[0]
+    elif pattern_penalty == "l1" or strength:
+        strength *= local.penalty_scale(pattern_penalty)
+    values = local.patterns(pattern_penalty, strength, shrinkage, solver)[0]
     p = local.p[0]
     context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
     if not values.any():
@@ -124,12 +125,12 @@ def fit_surrogate(context: Context, surrogate: str, settings: Mapping[str, Any])
     if surrogate in ("gradient", "openapi", "smoothgrad"):
         pixels = {"gradient": lambda: context.gradient,
                   "openapi": lambda: exact_weights(context),
-                  "smoothgrad": lambda: smoothgrad(context, samples=min(settings["samples"], 50),
+                  "smoothgrad": lambda: smoothgrad(context, n_samples=min(settings["n_samples"], 50),
                                                    noise=settings["noise"])}[surrogate]()
         h = surrogates.simplified(context, settings)
         output = float(context.outputs(context.image[None])[0])
         return h, Surrogate(h.pullback(pixels.ravel()), math.nan, math.nan, output)
     switched = surrogate == "kernelshap" or settings["sampling"] == "mask"
     h, fitted = surrogates.fitted(context, surrogate, settings, per="unit" if switched else "presence")
-    surrogates.report(context, fitted, settings["samples"])
+    surrogates.report(context, fitted, settings["n_samples"])
     return h, fitted

@@ -19,7 +19,7 @@ from core.methods.simplification import SIMPLIFICATION_OPTIONS, Simplification, 
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
-SMALLEST_CHANGE = 1e-3  # of the data's range: closer to its reference, a feature's weight per unit is unreliable
+SMALLEST_CHANGE = 1e-3  # of the data's range: closer to its baseline, a feature's weight per unit is unreliable
 SHAPLEY_RIDGE = 1e-9  # only selects the shortest of all Shapley fits
 LASSO_ITERATIONS = 500  # of coordinate descent
 ENUMERATED_FEATURES = 12  # up to which KernelSHAP evaluates every coalition
@@ -29,12 +29,14 @@ OF_THE_FIT = ("proximity", "kernel_width", "penalty", "ridge", "lasso")  # optio
 
 _LIME = ("surrogate", ("lime",))
 _SAMPLED = ("surrogate", ("lime", "kernelshap"))
-SAMPLES = Option("samples", "Number of perturbed images.", low=10, high=5000, log=True, default=1000,
+SAMPLES = Option("n_samples", "Number of perturbed images.", low=10, high=5000, log=True, default=1000,
+                 aliases=("samples",),
                  when=(_SAMPLED,))
-REFERENCE = Option("reference", "The value of a removed feature.", choices=("zero", "mean"), default="zero",
+BASELINE = Option("baseline", "The value of a removed feature.", choices=("zero", "mean"), default="zero",
+                  aliases=("reference",),
                    when=(_SAMPLED, ("sampling", ("mask",))))
 SURROGATE_OPTIONS = (
-    Option("sampling", "mask: features are replaced by the reference at random. gaussian: independent noise on "
+    Option("sampling", "mask: features are replaced by the baseline's at random. gaussian: independent noise on "
            "every feature. data: random mixtures of training images, so that samples vary as the data do.",
            choices=("mask", "gaussian", "data"), default="mask", when=(_LIME,)),
     SAMPLES,
@@ -51,7 +53,7 @@ SURROGATE_OPTIONS = (
            log=True, default=1e-2, when=(_SAMPLED, ("penalty", ("ridge",)))),
     Option("lasso", "Penalty as a share of the smallest one that sets all weights to zero.", low=0.001, high=1.0,
            log=True, default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
-    REFERENCE,
+    BASELINE,
 )
 
 
@@ -81,12 +83,12 @@ class Surrogate:
 def lime(context: Context, **settings) -> np.ndarray:
     """The weights of a LIME surrogate as a map ``(h,w)``; see ``fit_lime``."""
     h, surrogate = fitted(context, "lime", settings)
-    return h.to_map(report(context, surrogate, settings["samples"])).reshape(context.shape)
+    return h.to_map(report(context, surrogate, settings["n_samples"])).reshape(context.shape)
 
 
 @METHODS.register(
     "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
-    options=(*SIMPLIFICATION_OPTIONS, replace(SAMPLES, when=()), replace(REFERENCE, when=())),
+    options=(*SIMPLIFICATION_OPTIONS, replace(SAMPLES, when=()), replace(BASELINE, when=())),
     summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature gets "
             "its contribution to the output, averaged over all orders in which features can be added.",
     misleads="A pixel that cancels noise gets its fair share of the output, just like one that carries the signal.",
@@ -95,14 +97,14 @@ def lime(context: Context, **settings) -> np.ndarray:
 def kernelshap(context: Context, **settings) -> np.ndarray:
     """Shapley values as a map ``(h,w)``; see ``fit_kernelshap``."""
     h, surrogate = fitted(context, "kernelshap", settings)
-    return h.to_map(report(context, surrogate, settings["samples"])).reshape(context.shape)
+    return h.to_map(report(context, surrogate, settings["n_samples"])).reshape(context.shape)
 
 
 def fitted(context: Context, kind: str, settings: Mapping[str, Any],
            per: str = "presence") -> tuple[Simplification, Surrogate]:
     """The simplification, and the surrogate of a ``kind`` (lime or kernelshap), fitted once for each image.
 
-    ``settings`` hold the kind's own options, among others. Where features are replaced by a reference, the weights
+    ``settings`` hold the kind's own options, among others. Where features are replaced by a baseline, the weights
     are ``per`` presence of a feature, or per unit of h.
     """
     h = simplified(context, settings)
@@ -114,24 +116,24 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
     def query(images: np.ndarray) -> np.ndarray:
         return context.shared.once(("answers", kind, context.seeds, of_the_samples), lambda: context.outputs(images))
 
-    step = removal_steps(context, h, settings["reference"]) if per == "unit" else np.ones(h.size)
+    step = removal_steps(context, h, settings["baseline"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
     return h, context.shared.once((kind, per, context.seeds, *used.items()),
                                   lambda: fit(context, h, query, step, **own))
 
 
-def removal_steps(context: Context, h: Simplification, reference: str) -> np.ndarray:
+def removal_steps(context: Context, h: Simplification, baseline: str) -> np.ndarray:
     """``h(x) - h(r)`` (D,): by how much removing each feature changes it.
 
     The fact ``features_at_reference`` counts those it hardly changes; the ridge gives them almost no weight.
     NotApplicable where it changes none.
     """
-    on, off = h.project(np.stack([context.image.ravel(), context.baseline(reference).ravel()])).astype(np.float64)
+    on, off = h.project(np.stack([context.image.ravel(), context.baseline(baseline).ravel()])).astype(np.float64)
     still = np.abs(on - off) < SMALLEST_CHANGE * context.training.spread
     context.facts["features_at_reference"] = int(still.sum())
     if still.all():
-        raise NotApplicable(f"All {still.size} features equal their reference, so there is no weight per unit. "
-                            "Choose another reference.")
+        raise NotApplicable(f"All {still.size} features equal their baseline, so there is no weight per unit. "
+                            "Choose another baseline.")
     return on - off
 
 
@@ -140,24 +142,24 @@ def simplified(context: Context, settings: Mapping[str, Any]) -> Simplification:
     return simplification(context, **{option.name: settings[option.name] for option in SIMPLIFICATION_OPTIONS})
 
 
-def report(context: Context, surrogate: Surrogate, samples: int) -> np.ndarray:
+def report(context: Context, surrogate: Surrogate, n_samples: int) -> np.ndarray:
     """The surrogate's weights ``(D,)``; its fit and its caveats go into the context's facts and notes."""
     features = surrogate.weights.size
-    context.facts |= {"fit": surrogate.fit, "samples": samples, "features": features}
+    context.facts |= {"fit": surrogate.fit, "samples": n_samples, "features": features}
     context.notes += [surrogate.note] if surrogate.note else []
-    if samples < features:
-        context.notes.append(f"{samples:,} samples, {features:,} features: underdetermined")
+    if n_samples < features:
+        context.notes.append(f"{n_samples:,} samples, {features:,} features: underdetermined")
     if not surrogate.weights.any():
         context.notes.append("The map is empty: the penalty is too high, or no sample changed the output")
     return surrogate.weights
 
 
-def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray, *, sampling: str, samples: int,
+def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray, *, sampling: str, n_samples: int,
              spread: float, proximity: str, kernel_width: float, penalty: str, ridge: float, lasso: float,
-             reference: str) -> Surrogate:
+             baseline: str) -> Surrogate:
     """A LIME surrogate on the features of h; ``query`` gives the explained outputs (n,) of images (n,d).
 
-    ``mask``: z in {0,1}^D uniform, a removed feature takes the reference's value; kernel
+    ``mask``: z in {0,1}^D uniform, a removed feature takes the baseline's value; kernel
     ``exp(-(number of zeros)^2 / sigma^2)``, sigma = kernel_width * D; the weights are those of ``step * z``: per
     presence where ``step (D,)`` is 1, per unit of h where it is h(x) - h(r).
     ``gaussian``: z = h(x) + spread * std * noise; ``data``: z = h(x) + spread * g (H - mean)/sqrt(N) with g
@@ -166,35 +168,35 @@ def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray
     Source: Ribeiro et al. 2016; PatternLocal, equation 5.
     """
     if sampling == "mask":
-        z = (context.rng.random((samples, h.size), dtype=np.float32) < 0.5).astype(np.float32)
-        images = h.mask(z, context.baseline(reference).ravel())
+        z = (context.rng.random((n_samples, h.size), dtype=np.float32) < 0.5).astype(np.float32)
+        images = h.mask(z, context.baseline(baseline).ravel())
         log_weight = -np.square((h.size - z.sum(1, dtype=np.float64)) / (kernel_width * h.size))
         z, features_of_x = z * step.astype(np.float32), step
     else:
         perturbations = data_perturbations if sampling == "data" else gaussian_perturbations
-        z = spread * perturbations(context, h, samples)
+        z = spread * perturbations(context, h, n_samples)
         centre = h.project(context.image.reshape(1, -1))[0].astype(np.float64)
         images = h.lift(centre.astype(np.float32) + z)
         square = np.einsum("ij,ij->i", z, z, dtype=np.float64)
         log_weight = -square / square.mean() / (2 * kernel_width)**2 if square.any() else -square
         features_of_x = np.zeros(h.size)
-    p = np.exp(log_weight - log_weight.max()) if proximity == "exponential" else np.ones(samples)
+    p = np.exp(log_weight - log_weight.max()) if proximity == "exponential" else np.ones(n_samples)
     f = query(images)
     surrogate = weighted_ridge(z, f, p, ridge) if penalty == "ridge" else weighted_lasso(z, f, p, lasso)
     return replace(surrogate, output=surrogate.intercept + float(surrogate.weights @ features_of_x))
 
 
-def data_perturbations(context: Context, h: Simplification, samples: int) -> np.ndarray:
-    """``(samples, D)`` float32 random vectors with the covariance of the training images' features."""
+def data_perturbations(context: Context, h: Simplification, n_samples: int) -> np.ndarray:
+    """``(n_samples, D)`` float32 random vectors with the covariance of the training images' features."""
     data = features(context, h)
-    g = context.rng.standard_normal((samples, len(data)), dtype=np.float32) / np.float32(np.sqrt(len(data)))
+    g = context.rng.standard_normal((n_samples, len(data)), dtype=np.float32) / np.float32(np.sqrt(len(data)))
     return g @ data - np.outer(g.sum(1), data.mean(0, dtype=np.float64)).astype(np.float32)
 
 
-def gaussian_perturbations(context: Context, h: Simplification, samples: int) -> np.ndarray:
-    """``(samples, D)`` float32 independent normal numbers with each feature's own standard deviation."""
+def gaussian_perturbations(context: Context, h: Simplification, n_samples: int) -> np.ndarray:
+    """``(n_samples, D)`` float32 independent normal numbers with each feature's own standard deviation."""
     deviation = features(context, h).std(0, dtype=np.float64).astype(np.float32)
-    return deviation * context.rng.standard_normal((samples, h.size), dtype=np.float32)
+    return deviation * context.rng.standard_normal((n_samples, h.size), dtype=np.float32)
 
 
 def features(context: Context, h: Simplification) -> np.ndarray:
@@ -234,8 +236,8 @@ def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) ->
     return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights), note=note)
 
 
-def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.ndarray, *, samples: int,
-                   reference: str, ridge: float = 0.0) -> Surrogate:
+def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.ndarray, *, n_samples: int,
+                   baseline: str, ridge: float = 0.0) -> Surrogate:
     """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact.
 
     Up to ENUMERATED_FEATURES features every coalition is evaluated, which gives the Shapley values themselves.
@@ -245,12 +247,12 @@ def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.n
     is 1, per unit of h where it is h(x) - h(r); ``step'w`` is the sum. ``ridge`` is LIME's;
     without it they are Shapley values.
     """
-    base = context.baseline(reference).ravel()
+    base = context.baseline(baseline).ravel()
     f_empty, f_full = context.outputs(np.stack([base, context.image.ravel()]))
     even = (f_full - f_empty) * step / (step @ step)  # the shortest weights with that sum
     if h.size == 1:
         return Surrogate(even, float(f_empty), 1.0, float(f_full))
-    z, p = coalitions(h.size, samples, context.rng)
+    z, p = coalitions(h.size, n_samples, context.rng)
     f = query(h.mask(z, base))
 
     z = z * step
@@ -281,7 +283,7 @@ def _odd(target: np.ndarray) -> np.ndarray:
     return target
 
 
-def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def coalitions(size: int, n_samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Coalitions z (N,size) float32 in {0,1}, none empty or full, and their weights p (N,)."""
     if size <= ENUMERATED_FEATURES:
         z = np.array(list(itertools.product((0, 1), repeat=size))[1:-1], np.float32)
@@ -289,11 +291,11 @@ def coalitions(size: int, samples: int, rng: np.random.Generator) -> tuple[np.nd
         return z, np.array([(size - 1) / (math.comb(size, i) * i * (size - i)) for i in k])
     sizes = np.arange(1, size)
     chance = 1.0 / (sizes * (size - sizes))
-    k = rng.choice(sizes, (samples + 1) // 2, p=chance / chance.sum())
+    k = rng.choice(sizes, (n_samples + 1) // 2, p=chance / chance.sum())
     order = rng.random((len(k), size), dtype=np.float32).argsort(1)
     drawn = np.zeros(order.shape, bool)
     np.put_along_axis(drawn, order, np.arange(size) < k[:, None], axis=1)
-    return np.concatenate([drawn, ~drawn])[:samples].astype(np.float32), np.ones(samples)
+    return np.concatenate([drawn, ~drawn])[:n_samples].astype(np.float32), np.ones(n_samples)
 
 
 def _centred(z: np.ndarray, f: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:

@@ -142,24 +142,24 @@ def test_options_apply_to_the_map_and_go_back_to_defaults(compare):
     form = screen.options("lime")
     form.get_by_label("Samples", exact=True).fill("50")
     form.get_by_role("button", name="Apply").click()
-    screen.wait_for_query(**{"lime.samples": "50"})
-    screen.wait_for_map("lime", explain(PLAIN.replace(method="lime", options={"samples": 50})).values)
+    screen.wait_for_query(**{"lime.n_samples": "50"})
+    screen.wait_for_map("lime", explain(PLAIN.replace(method="lime", options={"n_samples": 50})).values)
     screen.ready()
     screen.options("lime").get_by_role("button", name="Defaults").click()
-    screen.wait_for_query(**{"lime.samples": None})
+    screen.wait_for_query(**{"lime.n_samples": None})
     screen.wait_for_map("lime", plain)
 
 
 def test_form_shows_the_defaults_after_defaults(compare):
-    screen = compare(LIME + "&lime.samples=50")
+    screen = compare(LIME + "&lime.n_samples=50")
     form = screen.options("lime")
     assert form.get_by_label("Samples", exact=True).input_value() == "50"
     form.get_by_label("Samples", exact=True).fill("60")
     form.get_by_role("button", name="Apply").click()
-    screen.wait_for_query(**{"lime.samples": "60"})
+    screen.wait_for_query(**{"lime.n_samples": "60"})
     screen.ready()
     screen.options("lime").get_by_role("button", name="Defaults").click()
-    screen.wait_for_query(**{"lime.samples": None})
+    screen.wait_for_query(**{"lime.n_samples": None})
     screen.ready()
     expect(screen.options("lime").get_by_label("Samples", exact=True)).to_have_value("1000", timeout=5000)
 
@@ -169,10 +169,10 @@ def test_form_shows_the_options_in_use_after_back(compare):
     form = screen.options("lime")
     form.get_by_label("Samples", exact=True).fill("50")
     form.get_by_role("button", name="Apply").click()
-    screen.wait_for_query(**{"lime.samples": "50"})
+    screen.wait_for_query(**{"lime.n_samples": "50"})
     screen.ready()
     screen.page.go_back()
-    screen.wait_for_query(**{"lime.samples": None})
+    screen.wait_for_query(**{"lime.n_samples": None})
     screen.wait_for_map("lime", explain(PLAIN.replace(method="lime")).values)
     screen.ready()
     expect(screen.options("lime").get_by_label("Samples", exact=True)).to_have_value("1000", timeout=5000)
@@ -186,8 +186,8 @@ def test_options_applied_one_after_another_leave_no_error(compare):
         expect(field).to_have_count(1)  # the field with the value before has gone
         field.fill(samples)
         form.get_by_role("button", name="Apply").click()
-        screen.wait_for_query(**{"lime.samples": samples})
-    screen.wait_for_map("lime", explain(PLAIN.replace(method="lime", options={"samples": 80})).values)
+        screen.wait_for_query(**{"lime.n_samples": samples})
+    screen.wait_for_map("lime", explain(PLAIN.replace(method="lime", options={"n_samples": 80})).values)
     screen.ready()
 
 
@@ -201,8 +201,8 @@ def download(screen, label: str) -> bytes:
 
 
 def test_downloads_hold_what_is_on_screen(compare):
-    screen = compare(LIME + "&image=5&lime.samples=200")
-    specs = [PLAIN.replace(image=5, method="lime", options={"samples": 200}), PLAIN.replace(image=5, method="gradient")]
+    screen = compare(LIME + "&image=5&lime.n_samples=200")
+    specs = [PLAIN.replace(image=5, method="lime", options={"n_samples": 200}), PLAIN.replace(image=5, method="gradient")]
     maps = [explain(spec) for spec in specs]
 
     table = list(csv.DictReader(io.StringIO(download(screen, "Scores (csv)").decode())))

@@ -139,7 +139,7 @@ def test_the_other_class_of_two_gets_the_opposite_map(make_context, method):
 @pytest.mark.parametrize("method", ["lime", "kernelshap", "gradient", "integrated_gradients", "patternlocal"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_64x64_images_work_on_every_network(make_context, method, network):
-    options = {"samples": 50} if method in ("lime", "kernelshap") else {}
+    options = {"n_samples": 50} if method in ("lime", "kernelshap") else {}
     values = run(method, make_context(network, size=64, images=40), **options)
     assert values.shape == (64, 64) and np.isfinite(values).all() and values.any()
 
@@ -285,7 +285,7 @@ def test_gradientshap_adds_up_to_the_change_from_the_mean_output(make_context):
     context = make_context("MLP")
     data = context.training.x.reshape(-1, 8, 8)
     change = context.outputs(context.image[None])[0] - context.outputs(data).mean()
-    sums = [run("gradientshap", numbered(make_context, number), samples=500).sum() for number in range(20)]
+    sums = [run("gradientshap", numbered(make_context, number), n_samples=500).sum() for number in range(20)]
     assert np.mean(sums) == pytest.approx(change, abs=4 * np.std(sums) / np.sqrt(20))
 
 
@@ -335,11 +335,11 @@ def test_on_a_linear_model_the_gradient_methods_give_its_weights(make_context, w
 
 def test_gradientshap_on_a_linear_model_is_weight_times_distance_from_the_mean_image(make_context, weights):
     context = make_context(linear(weights), images=50)
-    found = run("gradientshap", context, samples=500, noise=0).ravel() / weights
+    found = run("gradientshap", context, n_samples=500, noise=0).ravel() / weights
     data = context.training.x
     error = found - (context.image.ravel() - data.mean(0))
     assert np.abs(error / data.std(0)).max() < 5 / np.sqrt(500)
-    noisy = run("gradientshap", make_context(linear(weights), images=50, seed=1), samples=500, noise=0.1).ravel()
+    noisy = run("gradientshap", make_context(linear(weights), images=50, seed=1), n_samples=500, noise=0.1).ravel()
     spread = np.sqrt(data.std(0)**2 + (0.1 * (data.max() - data.min()))**2)
     error = noisy / weights - (context.image.ravel() - data.mean(0))
     assert 0 < np.abs(error / spread).max() < 5 / np.sqrt(500)

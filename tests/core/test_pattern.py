@@ -220,7 +220,7 @@ def test_a_batch_refuses_what_one_image_refuses(place):
         local_patterns(**given)
 
 
-@pytest.mark.parametrize("options", [{}, {"regression": "l1", "strength": 0.3}, {"strength": 0.5}, {"project": True}])
+@pytest.mark.parametrize("options", [{}, {"pattern_penalty": "l1", "strength": 0.3}, {"strength": 0.5}, {"project": True}])
 def test_patternlocal_reads_the_training_images_twice(make_context, monkeypatch, options):
     context, passes = make_context(linear(np.arange(64.0))), []
     products, sums = pattern_module._products, LocalOutputs._weighted_sums

@@ -26,7 +26,7 @@ from core import (
 from core.models import training
 from core.registry import canonical
 
-LIME = {"method": "lime", "options": {"samples": 50}}
+LIME = {"method": "lime", "options": {"n_samples": 50}}
 
 
 def same(one, other):
@@ -46,7 +46,7 @@ def test_an_attribution_holds_what_is_needed_to_score_and_draw_it(spec):
     assert found.label == test.y[0]
     assert found.probabilities.sum() == pytest.approx(1) and found.target == found.predicted
     assert found.signed == METHODS["gradient"].signed and found.seconds > 0
-    assert dict(explain(spec.replace(**LIME)).spec.options)["samples"] == 50
+    assert dict(explain(spec.replace(**LIME)).spec.options)["n_samples"] == 50
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -89,8 +89,8 @@ def test_the_same_spec_gives_the_same_bytes_in_another_process(spec, python, tmp
 
 
 def test_with_another_number_of_threads_the_same_spec_gives_nearly_the_same_numbers(python, monkeypatch):
-    wanted = {"gradient": ({}, 1e-12), "lime": ({"samples": 200}, 1e-12), "kernelshap": ({"samples": 200}, 1e-12),
-              "patternlocal": ({"surrogate": "lime", "samples": 200}, 1e-4)}
+    wanted = {"gradient": ({}, 1e-12), "lime": ({"n_samples": 200}, 1e-12), "kernelshap": ({"n_samples": 200}, 1e-12),
+              "patternlocal": ({"surrogate": "lime", "n_samples": 200}, 1e-4)}
     code = ("import json, sys; from core import METHODS, Spec, pipeline\n"
             "def values(m, o): return METHODS[m].function(pipeline.context(Spec()), "
             "**METHODS[m].check(o)).ravel().tolist()\n"
@@ -160,7 +160,7 @@ def test_margin_and_probability_differ_by_the_slope_of_the_softmax(spec):
     ({"method": "gradeint"}, "Did you mean gradient"),
     ({"model": "RNN"}, "MLP"), ({"dataset": "mnist99"}, "xai-tris"), ({"scenario": "FOO"}, "XOR"),
     ({"background": "FOO"}, "CORR"), ({"snr": 1.5}, "snr"), ({"size": 9}, "size"), ({"samples": 401}, "samples"),
-    ({"options": {"stepps": 3}}, "stepps"), ({"method": "lime", "options": {"samples": 1}}, "samples"),
+    ({"options": {"stepps": 3}}, "stepps"), ({"method": "lime", "options": {"n_samples": 1}}, "samples"),
     ({"snr": 0.33}, "python -m core train"), ({"model": "LLR"}, "python -m core train")], ids=repr)
 def test_what_does_not_exist_is_an_input_error_that_says_what_would_work(spec, changes, text):
     with pytest.raises(InputError, match=text):
@@ -228,8 +228,8 @@ def test_a_summary_counts_what_is_undefined_and_averages_the_rest():
 
 
 def test_options_in_any_spelling_are_one_spec_and_one_result(spec, empty_cache):
-    spellings = [{"samples": 50}, {"samples": "50"}, {"samples": 50.0}, {"samples": 50, "ridge": "0.01"},
-                 {"ridge": 0.01, "samples": 50}]
+    spellings = [{"n_samples": 50}, {"n_samples": "50"}, {"n_samples": 50.0}, {"n_samples": 50, "ridge": "0.01"},
+                 {"ridge": 0.01, "n_samples": 50}]
     checked = {canonical(spec.replace(method="lime", options=o)) for o in spellings}
     assert len(checked) == 1
     for options in spellings:

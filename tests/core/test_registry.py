@@ -74,7 +74,7 @@ def test_a_whole_number_written_with_a_point_is_the_same_number():
 
 
 def test_left_out_options_take_the_signatures_defaults():
-    assert METHODS["smoothgrad"].check({"samples": "7"}) == {"samples": 7, "noise": 0.1}
+    assert METHODS["smoothgrad"].check({"n_samples": "7"}) == {"n_samples": 7, "noise": 0.1}
 
 
 def test_an_unknown_option_is_an_input_error_that_lists_the_options():
@@ -117,3 +117,16 @@ def test_entries_cannot_be_changed():
 
 def test_the_default_spec_is_sound():
     assert canonical(Spec()).method in METHODS
+
+
+@pytest.mark.parametrize("method, old, new", [
+    ("lime", "samples", "n_samples"), ("kernelshap", "reference", "baseline"), ("smoothgrad", "samples", "n_samples"),
+    ("integrated_gradients", "steps", "n_steps"), ("patternlocal", "regression", "pattern_penalty")])
+def test_an_option_answers_to_the_name_it_had_before(spec, method, old, new):
+    entry = METHODS[method]
+    value = next(o for o in entry.options if o.name == new).default
+    assert entry.current_name(old) == new and entry.current_name(new) == new
+    assert entry.check({old: value}) == entry.check({new: value}) == entry.check({})
+    assert canonical(spec.replace(method=method, options={old: value})) == canonical(spec.replace(method=method))
+    with pytest.raises(InputError, match="twice"):
+        entry.check({old: value, new: value})

@@ -110,7 +110,7 @@ def test_kernelshap_on_few_superpixels_gives_the_shapley_values(make_context, re
         for count in range(h.size):
             share = math.factorial(count) * math.factorial(h.size - count - 1) / math.factorial(h.size)
             expected[i] += sum(share * (value({*s, i}) - value(s)) for s in itertools.combinations(others, count))
-    found = fit_kernelshap(context, h, context.outputs, np.ones(h.size), samples=10, reference=reference)
+    found = fit_kernelshap(context, h, context.outputs, np.ones(h.size), n_samples=10, baseline=reference)
     np.testing.assert_allclose(found.weights, expected, atol=1e-5 * np.abs(expected).max())
 
 

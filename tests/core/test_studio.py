@@ -37,7 +37,7 @@ def test_every_kind_comes_back_from_json(kind, spec):
 FAULTS = [("kind", "poster", "poster"), ("rows", [{"scenario": "FOO"}], "FOO"), ("rows", [{"image": -1}], "-1"),
           ("rows", [{"snr": [1]}], "snr"), ("rows", [[1]], "object"), ("rows", 5, "form"),
           ("rows", [{"colour": 1}], "colour"), ("rows", [{"samples": 10**6}], "samples"), ("rows", [{}] * 99, "24"),
-          ("columns", [["grdient", {}]], "gradient"), ("columns", [["lime", {"samples": 1}]], "samples"),
+          ("columns", [["grdient", {}]], "gradient"), ("columns", [["lime", {"n_samples": 1}]], "samples"),
           ("columns", [5], "form"), ("settings", {"tau": 1}, "tau"),
           ("layout", {"points": 99}, "99"), ("layout", {"width": {}}, "width"), ("below", ["foo"], "foo"),
           ("title", "日", "日"), ("title", 3, "title"), ("row_titles", [3], "row_titles"), ("extra", 1, "extra")]
@@ -178,7 +178,7 @@ def test_regions_show_planes_from_near_to_far(spec):
 
 def test_too_many_panels_are_refused_before_they_are_computed(figure):
     many = figure.replace(rows=tuple(figure.rows[0].replace(image=i) for i in range(24)),
-                          columns=tuple(studio.column("lime", {"samples": 10 + i}) for i in range(24)))
+                          columns=tuple(studio.column("lime", {"n_samples": 10 + i}) for i in range(24)))
     with pytest.raises(InputError, match="400 panels"):
         studio.content(many)
 
@@ -200,7 +200,7 @@ def test_a_sidecar_rebuilds_the_same_bytes_on_the_command_line(figure, ending, t
 
 def test_the_command_line_draws_what_the_flags_say(tmp_path, capsys):
     flags = ["--size", "8", "--snr", "0.15", "--images", "2:4", "--columns", "image,gradient",
-             "--option", "lime.samples=50", "--layout", "width=column", "--layout", "outline=False",
+             "--option", "lime.n_samples=50", "--layout", "width=column", "--layout", "outline=False",
              "--below", "largest", "--title", "T"]
     assert main(["figure", "--to", str(tmp_path / "a.pdf"), *flags]) == 1
     assert "lime" in capsys.readouterr().err
@@ -208,7 +208,7 @@ def test_the_command_line_draws_what_the_flags_say(tmp_path, capsys):
     assert main(["figure", "--to", str(tmp_path / "a.pdf"), *flags]) == 0
     found = studio.read_file(tmp_path / "a.json")
     assert [r.image for r in found.figure.rows] == [2, 3] and found.figure.title == "T"
-    assert found.figure.columns == (studio.column("image"), studio.column("lime", {"samples": 50}),
+    assert found.figure.columns == (studio.column("image"), studio.column("lime", {"n_samples": 50}),
                                     studio.column("lime"))
     assert found.figure.layout == Layout("column", outline=False) and found.figure.below == ("largest",)
     assert hashlib.sha256((tmp_path / "a.pdf").read_bytes()).hexdigest() == json.loads(
@@ -274,7 +274,7 @@ def test_a_row_s_text_means_the_row(text, spec):
 @pytest.mark.parametrize("text", ["patternlocal:surrogate=lime,count=500", "lime:", "truth", "gradient"])
 def test_a_column_s_text_means_the_column(text):
     name, options = studio.read_column(text, {})
-    assert studio.read_column(studio.column_text(name, dict(options)), {"lime": {"samples": 50}}) == (name, options)
+    assert studio.read_column(studio.column_text(name, dict(options)), {"lime": {"n_samples": 50}}) == (name, options)
 
 
 @pytest.mark.parametrize("text", ["image", "image=x", "path=/etc/passwd", "method=lime", "scenario=foo", "snr=nan",

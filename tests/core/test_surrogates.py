@@ -36,7 +36,7 @@ def step(context, reference):
 @pytest.mark.parametrize("reference", ["zero", "mean"])
 def test_mask_lime_on_a_linear_model_is_weight_times_distance_from_the_reference(make_context, weights, reference):
     context = make_context(linear(weights, 0.3))
-    found = run("lime", context, sampling="mask", samples=2000, ridge=1e-6, reference=reference).ravel()
+    found = run("lime", context, sampling="mask", n_samples=2000, ridge=1e-6, reference=reference).ravel()
     np.testing.assert_allclose(found, weights * step(context, reference), rtol=1e-3, atol=1e-5)
     assert context.facts["fit"] == pytest.approx(1, abs=1e-6)
 
@@ -45,7 +45,7 @@ def test_mask_lime_on_a_linear_model_is_weight_times_distance_from_the_reference
 @pytest.mark.parametrize("kind", ["lime", "kernelshap"])
 def test_fitted_per_unit_on_a_linear_model_the_weights_are_the_models(make_context, weights, kind, reference):
     context = make_context(linear(weights, 0.3))
-    found = per_unit(context, kind, samples=2000, ridge=1e-6, reference=reference)
+    found = per_unit(context, kind, n_samples=2000, ridge=1e-6, reference=reference)
     known = np.abs(step(context, reference)) > 0.02
     np.testing.assert_allclose(found.weights[known], weights[known], rtol=5e-3, atol=1e-4)
     assert found.output == pytest.approx(context.outputs(context.image[None])[0], rel=1e-3)
@@ -56,15 +56,15 @@ def test_a_dark_pixel_gets_no_weight_out_of_noise(make_context):
     context = make_context("MLP")
     context.image[0, :4] = 0.02
     for kind in ("lime", "kernelshap"):
-        dark, others = np.split(np.abs(per_unit(context, kind, samples=200).weights), [4])
+        dark, others = np.split(np.abs(per_unit(context, kind, n_samples=200).weights), [4])
         assert 0 < dark.max() < np.median(others)
-    assert np.abs(run("kernelshap", context, samples=200).ravel()[:4] / 0.02).max() > 3 * others.max()
+    assert np.abs(run("kernelshap", context, n_samples=200).ravel()[:4] / 0.02).max() > 3 * others.max()
 
 
 @pytest.mark.parametrize("samples", [30, 2000])
 def test_kernelshap_per_unit_keeps_its_sum(make_context, samples):
     context = make_context("MLP")
-    found = per_unit(context, "kernelshap", samples=samples).weights
+    found = per_unit(context, "kernelshap", n_samples=samples).weights
     assert found @ step(context, "zero") == pytest.approx(difference(context, "zero"), rel=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_with_a_weak_ridge_kernelshap_per_unit_of_few_features_is_shapley_values
 def test_data_lime_on_a_linear_model_gives_its_weights(make_context, weights, spread):
     context = make_context(linear(weights, 0.3))
     for sampling in ("data", "gaussian"):
-        found = run("lime", context, sampling=sampling, samples=2000, ridge=1e-6, spread=spread).ravel()
+        found = run("lime", context, sampling=sampling, n_samples=2000, ridge=1e-6, spread=spread).ravel()
         np.testing.assert_allclose(found, weights, rtol=1e-3, atol=2e-4)
 
 
@@ -114,17 +114,17 @@ def test_the_weighted_lasso_equals_scikit_learns(n, d):
 
 def test_fewer_samples_than_pixels_are_said_to_be_too_few(make_context):
     context = make_context("MLP")
-    run("lime", context, samples=20)
+    run("lime", context, n_samples=20)
     assert context.facts["samples"] == 20 and "underdetermined" in " ".join(context.notes)
     context = make_context("MLP")
-    run("lime", context, samples=2000)
+    run("lime", context, n_samples=2000)
     assert not context.notes
 
 
 @pytest.mark.parametrize("reference", ["zero", "mean"])
 def test_kernelshap_on_a_linear_model_is_weight_times_distance_from_reference(make_context, weights, reference):
     context = make_context(linear(weights, 0.3))
-    found = run("kernelshap", context, samples=2000, reference=reference).ravel()
+    found = run("kernelshap", context, n_samples=2000, reference=reference).ravel()
     np.testing.assert_allclose(found, weights * step(context, reference), rtol=1e-3, atol=1e-4)
 
 
@@ -132,7 +132,7 @@ def test_kernelshap_on_a_linear_model_is_weight_times_distance_from_reference(ma
 @pytest.mark.parametrize("network", NETWORKS)
 def test_kernelshap_adds_up_to_the_change_in_output(make_context, network, samples):
     context = make_context(network)
-    found = run("kernelshap", context, samples=samples)
+    found = run("kernelshap", context, n_samples=samples)
     assert found.sum() == pytest.approx(difference(context, "zero"), rel=1e-9)
 
 
@@ -140,7 +140,7 @@ def test_kernelshap_adds_up_to_the_change_in_output(make_context, network, sampl
 def test_kernelshap_with_few_samples_is_the_shortest_fit_with_its_sum(make_context, samples):
     """Of a coalition and its complement, only the difference of the answers can be fitted."""
     context = make_context("MLP")
-    found = run("kernelshap", context, samples=samples).ravel()
+    found = run("kernelshap", context, n_samples=samples).ravel()
     z, _ = coalitions(64, samples, context.rng)
     total = difference(context, "zero")
     f = context.outputs(z * context.image.ravel()) - context.outputs(np.zeros((1, 64)))
@@ -160,7 +160,7 @@ def test_kernelshap_finds_the_shapley_values_of_a_product():
 
     training = TrainingImages(np.zeros((2, 2, 2), np.float32), np.zeros(2))
     context = Context(Model("test", Product(), 1.0), np.array([[3.0, 4.0], [5.0, 6.0]]), 1, "margin", training)
-    np.testing.assert_allclose(run("kernelshap", context, samples=10), [[6, 6], [0, 0]], atol=1e-5)
+    np.testing.assert_allclose(run("kernelshap", context, n_samples=10), [[6, 6], [0, 0]], atol=1e-5)
 
 
 @pytest.mark.parametrize("method", ["lime", "kernelshap"])
@@ -175,7 +175,7 @@ def test_an_image_equal_to_its_reference_has_an_empty_map_that_says_so(make_cont
 def test_weights_per_unit_leave_out_pixels_that_equal_their_reference(make_context, kind):
     context = make_context(linear(np.ones(64)))
     context.image[0, :2] = 0
-    found = per_unit(context, kind, samples=2000, ridge=1e-6).weights
+    found = per_unit(context, kind, n_samples=2000, ridge=1e-6).weights
     assert not found[:2].any() and context.facts["features_at_reference"] == 2
     np.testing.assert_allclose(found[2:], 1.0, rtol=0.05)
     context.image[:] = 0
@@ -195,7 +195,7 @@ def test_the_global_pattern_is_the_covariance_of_pixels_and_output(make_context,
 
 
 @pytest.mark.parametrize("options", [{"surrogate": "gradient"},
-                                     {"surrogate": "lime", "samples": 2000, "ridge": 1e-6}])
+                                     {"surrogate": "lime", "n_samples": 2000, "ridge": 1e-6}])
 def test_patternlocal_is_the_local_pattern_of_its_surrogate(make_context, weights, options):
     from core.methods.pattern import local_pattern
 

@@ -10,7 +10,7 @@ from core.types import Dataset, Split
 
 def test_a_spec_survives_json():
     spec = Spec(scenario="RIGID", snr=0.2, size=8, method="lime", image=3, seed=2**40,
-                options={"sampling": "data", "samples": 50, "ridge": 1e-3})
+                options={"sampling": "data", "n_samples": 50, "ridge": 1e-3})
     assert Spec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
 
 

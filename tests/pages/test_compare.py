@@ -106,8 +106,8 @@ def test_methods_with_equal_maps_stand_side_by_side(app):
     ("images", "blue", "blue"),
     ("scale", "log", "log"),
     ("colour", "red", "colour"),
-    ("lime.samples", "1", "1"),
-    ("lime.samples", "many", "many"),
+    ("lime.n_samples", "1", "1"),
+    ("lime.n_samples", "many", "many"),
     ("lime.sample", "100", "sample"),
     ("lima.samples", "100", "lime"),
     ("patternlocal.share", "inf", "inf"),
@@ -162,16 +162,16 @@ def test_method_named_twice_in_a_link_is_shown_once(app):
 def test_link_restores_every_choice(app):
     choices = {"image": "7", "images": "class 1", "methods": "lime,gradient", "output": "probability",
                "target": "true", "truth": "shown", "seed": "3", "scale": "raw", "outline": "False", "sort": "IME",
-               "row": "2", "column": "5", "table": "True", "lime.samples": "50", "lime.sampling": "data"}
+               "row": "2", "column": "5", "table": "True", "lime.n_samples": "50", "lime.sampling": "data"}
     choices["image"] = str(next(i for i in pipeline.choose(PLAIN, label=1) if i > 5))
     app.link(**choices)
     assert not app.exception and not app.warning
     assert app.query_params == {"size": "8", "snr": "0.15"} | choices
     spec = PLAIN.replace(image=int(choices["image"]), output="probability", target="true", truth="shown", seed=3,
-                         method="lime", options={"samples": 50, "sampling": "data"})
+                         method="lime", options={"n_samples": 50, "sampling": "data"})
     np.testing.assert_array_equal(app.panels["lime"]["picture"], drawn("lime", explain(spec).values))
     assert "50 samples, 64 features" in app.panels["lime"]["text"]
-    assert app.open("lime.popover").number_input(key="lime.samples=50").value == 50
+    assert app.open("lime.popover").number_input(key="lime.n_samples=50").value == 50
 
 
 def test_same_spec_gives_the_same_numbers_as_core(app):
@@ -370,15 +370,15 @@ def test_table_of_scores_can_be_switched_on_and_off(app):
 def test_options_count_after_apply_and_go_back_to_defaults(app):
     app.link(methods="lime").open("lime.popover")
     before = app.panels["lime"]["picture"]
-    app.number_input(key="lime.samples=1000").set_value(50)
+    app.number_input(key="lime.n_samples=1000").set_value(50)
     app.press("Apply")
-    assert app.query_params["lime.samples"] == "50"
+    assert app.query_params["lime.n_samples"] == "50"
     np.testing.assert_array_equal(app.panels["lime"]["percents"], percents(
-        explain(PLAIN.replace(method="lime", options={"samples": 50})).values))
+        explain(PLAIN.replace(method="lime", options={"n_samples": 50})).values))
     app.press("Defaults")
-    assert "lime.samples" not in app.query_params
+    assert "lime.n_samples" not in app.query_params
     np.testing.assert_array_equal(app.panels["lime"]["picture"], before)
-    assert app.number_input(key="lime.samples=1000").value == 1000
+    assert app.number_input(key="lime.n_samples=1000").value == 1000
 
 
 @pytest.mark.parametrize("method", [m for m, entry in METHODS.items() if entry.options])

@@ -231,7 +231,7 @@ def random_state(rng: random.Random) -> dict[str, str]:
         "rows": f"image={rng.randrange(9)};image=3,scenario=LIN,snr=0.3",
         "below": rng.choice(["emd", "largest,ime", "precision"]),
         "figure": rng.choice(["examples", "toy", "regions"]),
-        "lime.samples": str(rng.randrange(10, 999)), "toy.tau": "0.5",
+        "lime.n_samples": str(rng.randrange(10, 999)), "toy.tau": "0.5",
         "pin": "method=gradient&image=4&size=8&snr=0.15",
         "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": fields.REGION_VIEWS[2]}
     state |= {name: wanted[name] for name in rng.sample(sorted(wanted), 12)}
@@ -363,9 +363,9 @@ def test_through_snr_shows_every_trained_snr(app):
 def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, capsys):
     from core.__main__ import main
 
-    app.link(methods="lime", image=3, **{"lime.samples": 50})
+    app.link(methods="lime", image=3, **{"lime.n_samples": 50})
     link, command, code = (c.value for c in app.open("share").main.code[:3])
-    assert link.endswith("?" + urlencode({"snr": 0.15, "size": 8, "image": 3, "methods": "lime", "lime.samples": 50}))
+    assert link.endswith("?" + urlencode({"snr": 0.15, "size": 8, "image": 3, "methods": "lime", "lime.n_samples": 50}))
     expected = score(explain(PLAIN.replace(method="lime", image=3, options={"samples": 50})))
     assert main([*command.removeprefix("python -m core ").split(), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["images"] == [{"image": 3, **expected.values}]
