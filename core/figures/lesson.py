@@ -109,7 +109,7 @@ def bars(values: Mapping[str, np.ndarray], names: Sequence[str], theme: Theme, *
             marker={"color": colour, "pattern": {"shape": hatching}}))
     figure = go.Figure(traces, layout(theme, size, "signed share", "", legend=True))
     figure.update_layout(barmode="group", bargap=0.25, margin={"l": 9 * size})
-    figure.update_xaxes(range=[-1.3, 2.1], tickvals=[0, 1], tickangle=0, zerolinewidth=2)
+    figure.update_xaxes(range=[-1.9, 2.1], tickvals=[0, 1], tickangle=0, zerolinewidth=2)
     return figure.update_yaxes(autorange="reversed", zeroline=False)
 
 

@@ -27,7 +27,7 @@ def regions(window, server):
 
 def test_from_the_exact_answer_to_its_pattern_by_clicks(regions):
     screen = regions()
-    assert "the answer is exact" in screen.page.inner_text("[data-testid=stMain]")
+    assert "the answer is called exact" in screen.page.inner_text("[data-testid=stMain]")
     screen.choose("region_view", "Same region")
     screen.page.get_by_text("Cosine 1.000000").first.wait_for()
     screen.wait_for_query(region_view="same region")

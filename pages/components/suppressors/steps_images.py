@@ -77,8 +77,8 @@ def backgrounds(step: Step) -> None:
     corr = results[-1]
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("XOR at SNR .05, twice. In **WHITE** the noise is independent from pixel to pixel. In **CORR** "
-                    "it is smooth, so pixels beside a shape predict the noise on it: they are suppressors.")
+        st.markdown("XOR at SNR .05, twice. In **WHITE** each pixel has independent noise. In **CORR** noise is "
+                    "smooth: pixels beside a shape predict its noise. They are suppressors.")
         slide("lesson_image", "correlation")
     with right:
         gradient = corr.zones["gradient"]
@@ -94,7 +94,7 @@ def backgrounds(step: Step) -> None:
         for result in results:
             _background_row(result, step)
         small_text("Below each map: share of |map| <b>inside</b> the shape · on <b>correlated</b> background · "
-            "<b>elsewhere</b>. OpenAPI is exact and equals the gradient.")
+                   "<b>elsewhere</b> (Zones: of a uniform map). OpenAPI equals the gradient.")
 
 
 def _background_row(result: lessons.Background, step: Step) -> None:
@@ -106,7 +106,7 @@ def _background_row(result: lessons.Background, step: Step) -> None:
                 below=f"accuracy {result.accuracy:.1%}"),
         picture(result.zone_map, "truth", first.mask, step, "Zones", edge, f"The shape, and the "
                 f"{result.near.mean():.0%} of the image that is background correlated with it.",
-                below=f"uniform {_percents(result.even)}")]
+                below=_percents(result.even))]
     for method, attribution in result.maps.items() if step.reveal else ():
         label, zones = METHODS[method].label, result.zones[method]
         shares = ", ".join(f"{share:.0%} {zone}" for share, zone in zip(zones, lessons.ZONES))
