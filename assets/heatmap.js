@@ -1,6 +1,6 @@
-// Shows one map, and reads it: the pixel under the pointer is marked in all maps of its size on the page, and each
-// tells its own value there. A click gives the pixel to whoever asked for it. A title may stand above the map, and
-// words below it, which are the server's own HTML.
+// Shows one map and its values: the pixel under the pointer is marked in all maps of its size on the page, each with
+// its own value. A click sends the pixel to the server if it wants one. A title may stand above the map, and below it
+// text, which is the server's own HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -20,21 +20,23 @@ export default function heatmap({ parentElement, data, setTriggerValue }) {
 
   drawing.setAttribute("viewBox", `0 0 ${columns} ${rows}`);
   drawing.setAttribute("aria-hidden", "true");
-  reading.setAttribute("aria-hidden", "true"); // the same numbers are there by keyboard
+  reading.setAttribute("aria-hidden", "true"); // the keyboard has the same numbers: Compare's "One pixel"
   const pointed = document.createElementNS(SVG, "rect");
   pointed.setAttribute("width", 1);
   pointed.setAttribute("height", 1);
   drawing.replaceChildren(...data.lines.map(line), pointed);
 
   const percents = Int8Array.from(atob(data.percents), c => c.charCodeAt(0));
-  box.point = (at, here) => {
+  // Two properties for the other maps of the page: how to mark a pixel ([row, column] or null; under the pointer or
+  // in another map), and which size of map this is.
+  box.point = (at, underPointer) => {
     box.classList.toggle("al-map-read", at !== null);
     if (at === null) return;
     const [row, column] = at, percent = percents[row * columns + column];
     pointed.setAttribute("x", column);
     pointed.setAttribute("y", row);
     const value = words[percent] ?? `${percent > 0 ? "+" : ""}${percent} %`;
-    reading.textContent = here ? `row ${row}, column ${column}: ${value}` : value;
+    reading.textContent = underPointer ? `row ${row}, column ${column}: ${value}` : value;
     reading.classList.toggle("al-map-low", row < rows / 2);
   };
   box.pixels = `${rows}x${columns}`;
@@ -53,8 +55,8 @@ function line({ path, colour, width }) {
 
 function pixel(box, event, { rows, columns }) {
   const edges = box.getBoundingClientRect();
-  const place = (at, low, size, count) => Math.min(count - 1, Math.max(0, Math.floor((at - low) / size * count)));
-  return [place(event.clientY, edges.top, edges.height, rows), place(event.clientX, edges.left, edges.width, columns)];
+  const cell = (at, low, size, count) => Math.min(count - 1, Math.max(0, Math.floor((at - low) / size * count)));
+  return [cell(event.clientY, edges.top, edges.height, rows), cell(event.clientX, edges.left, edges.width, columns)];
 }
 
 function everywhere(box, at) {

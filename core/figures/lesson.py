@@ -107,9 +107,9 @@ def bars(values: Mapping[str, np.ndarray], names: Sequence[str], theme: Theme, *
             x=share, y=list(values), orientation="h", name=name, hoverinfo="skip", cliponaxis=False,
             text=[f"{s:+.2f}".replace("-", "−") for s in share], textposition="outside",
             marker={"color": colour, "pattern": {"shape": hatching}}))
-    figure = go.Figure(traces, layout(theme, size, "share, with its sign", "", legend=True))
-    figure.update_layout(barmode="group", bargap=0.25, margin={"l": int(7.5 * size)})
-    figure.update_xaxes(range=[-1.2, 1.6], tickvals=[-0.5, 0, 0.5, 1], zerolinewidth=2)
+    figure = go.Figure(traces, layout(theme, size, "signed share", "", legend=True))
+    figure.update_layout(barmode="group", bargap=0.25, margin={"l": 9 * size})
+    figure.update_xaxes(range=[-1.3, 2.1], tickvals=[0, 1], tickangle=0, zerolinewidth=2)
     return figure.update_yaxes(autorange="reversed", zeroline=False)
 
 

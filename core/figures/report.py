@@ -34,7 +34,7 @@ for (const parentElement of document.querySelectorAll("[data-map]")) {
 
 @dataclass(frozen=True)
 class Shown:
-    """One panel of a report: values (h,w), ``kind`` one of style.KINDS, its title and the words below it."""
+    """One panel of a report: values (h,w), ``kind`` one of style.KINDS, its title and the text below it."""
 
     title: str
     values: np.ndarray | None

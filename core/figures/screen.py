@@ -54,7 +54,7 @@ def region_map(at: np.ndarray, cosine: np.ndarray, margin: np.ndarray, region: n
 
 def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], x_label: str, y_label: str, theme: Theme,
            marks: Sequence[float] = (), strong_marks: Sequence[float] = ()) -> go.Figure:
-    """Named curves over x (k,), told apart by dash as well as colour; thin and dashed upright lines at the marks."""
+    """Named curves over x (k,), distinguished by dash as well as colour; thin and dashed upright lines at the marks."""
     colours, dashes = (theme.outline, "#4393c3", "#d6604d", "#948e77"), ("solid", "dash", "dot", "dashdot")
     traces = [go.Scatter(x=x, y=y, name=name, mode="lines", line={"color": c, "dash": d, "width": 2.5},
                          hovertemplate=f"{name} %{{y:.3f}}<extra></extra>")

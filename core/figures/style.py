@@ -61,7 +61,7 @@ DARK = Theme(_BERLIN, "#3fe08f", "#fafafa", "#0e1117")
 class Palette:
     """Colours for print: ``signed`` from against to for, ``magnitude`` from nothing to most.
 
-    All can be told apart by colour-blind readers; ``grey`` says whether a grey print still tells the signs.
+    Colour-blind readers can distinguish all of them; ``grey`` says whether a grey print still shows the signs.
     """
 
     label: str

@@ -11,7 +11,20 @@ from PIL import Image
 
 from core import InputError
 from core.figures.heatmap import heatmap, percents
-from core.figures.style import DARK, LIGHT, SCALES, limits, outline, shown
+from core.figures.style import (
+    DARK,
+    KINDS,
+    LIGHT,
+    SCALES,
+    limits,
+    outline,
+    peak,
+    region_borders,
+    scaled,
+    shown,
+    strongest,
+    two_sided,
+)
 from core.figures.thumbnails import rgb
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -147,6 +160,34 @@ def test_the_pointer_reads_whole_percents_of_the_largest_value():
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(panel["percents"]), np.int8), [25, -100, 0, 0])
     assert panel["words"] == {0: "nothing"} and json.loads(json.dumps(panel))["rows"] == 2
     np.testing.assert_array_equal(percents(np.zeros((2, 2))), np.zeros((2, 2)))
+
+
+@THEMES
+def test_every_kind_of_panel_has_colours_and_only_signed_content_has_two_sides(theme):
+    assert all(len(theme.colours(kind)) >= 2 for kind in KINDS)
+    positive, mixed = np.eye(2), np.array([[1.0, -1.0]])
+    assert [two_sided(kind, positive) for kind in KINDS] == [True, False, False, False]
+    assert [two_sided(kind, mixed) for kind in KINDS] == [True, False, True, False]
+
+
+def test_a_scaled_map_has_peak_one_and_an_all_zero_map_stays_zero():
+    assert peak(np.array([[1.0, -4.0]])) == 4 and peak(np.zeros((2, 2))) == 1
+    np.testing.assert_array_equal(scaled(np.array([[1.0, -4.0]])), [[0.25, -1]])
+    np.testing.assert_array_equal(scaled(np.zeros((2, 2))), np.zeros((2, 2)))
+
+
+def test_the_strongest_tenth_keeps_its_signs_and_leaves_the_rest_out():
+    values = np.linspace(-1, 0.5, 100).reshape(10, 10)
+    drawn = strongest(values)
+    assert np.isfinite(drawn).sum() == 10 and (drawn[0] == -1).all() and np.isnan(drawn[1:]).all()
+
+
+def test_borders_run_between_points_of_different_regions():
+    region = np.array([[0, 0, 1], [0, 0, 1], [2, 2, 2]])
+    borders = region_borders(region, np.array([-1.0, 0.0, 1.0]))
+    assert length(borders) == 5  # two sides of region 1, three of region 2
+    corners = {frozenset(ends) for ends in borders}
+    assert corners >= {frozenset({(0.5, -1.5), (0.5, -0.5)}), frozenset({(-1.5, 0.5), (-0.5, 0.5)})}
 
 
 def test_figures_keep_no_global_state(python):

@@ -7,6 +7,7 @@ from torch.nn import functional
 from core import InputError, NotApplicable, Spec, cache, pipeline, regions
 from core.models import white_box
 from core.regions import exact
+from core.regions.measures import sign_flips
 from core.registry import MODELS
 from tests.bench.threads import trial
 
@@ -134,6 +135,12 @@ def test_only_the_exact_explanation_is_the_same_inside_a_region(spec):
     found = {a.method: a for a in regions.agreements(spec, regions.COMPARISON_POINTS[0])}
     assert found["openapi"].cosine == pytest.approx(1, abs=1e-9) and found["openapi"].relative < 1e-8
     assert found["gradient_x_input"].relative > 1e-4
+
+
+def test_signs_flip_only_where_both_maps_are_clear():
+    a, b = np.array([[1.0, -1.0, 0.05, 0.0]]), np.array([[-2.0, -2.0, -2.0, 2.0]])
+    np.testing.assert_array_equal(sign_flips(a, b), [[True, False, False, False]])
+    assert not sign_flips(np.zeros((2, 2)), np.ones((2, 2))).any()
 
 
 def test_another_image_lies_in_another_region_and_is_explained_otherwise(spec):

@@ -15,6 +15,7 @@ from core import METHODS, METRICS, MODELS, Spec, explain, model_library, pipelin
 from core.figures.heatmap import percents
 from core.figures.style import LIGHT, coloured
 from core.pipeline import DEFAULT_METHODS
+from pages.components.shared.aliases import ALIASES
 
 MANIFEST = json.loads((Path(__file__).parents[2] / "assets" / "manifest.json").read_text())["models"]
 PLAIN = Spec(size=8, snr=0.15)
@@ -405,3 +406,14 @@ def test_downloads_are_offered_only_with_maps(app):
     assert len(app.get("download_button")) >= 4
     app.multiselect(key="methods").set_value([]).run()
     assert not app.get("download_button")
+
+
+@pytest.mark.parametrize("name, old", ALIASES)
+def test_old_values_of_links_open_with_one_notice(app, name, old):
+    page = {"region_view": "regions", "closer": "compare"}[name]
+    app.link(methods="gradient,patternlocal", **{name: old})
+    if page != "compare":
+        app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception and not app.error
+    assert len(app.warning) == 1 and ALIASES[name, old] in app.warning[0].value
+    assert app.query_params[name] == ALIASES[name, old]

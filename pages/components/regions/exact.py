@@ -62,7 +62,7 @@ def _openapi(decision: regions.Decision, style: PanelStyle) -> None:
     with st.container(width=WIDTH, gap="xsmall"):
         panel_title("OpenAPI, from probabilities")
         if features.exact:
-            show_signed(decision.values, style, "region.found", "OpenAPI's decision features.")
+            show_signed(decision.values, style, "region.openapi", "OpenAPI's decision features.")
         else:
             st.info(f"No exact answer: {features.reason}.")
         bound = f"<br>Radius {features.radius:.2g}, error at most {features.error:.0e}" if features.exact else ""

@@ -48,7 +48,7 @@ def _where(point: regions.ComparisonPoint) -> str:
 
 def _agreement(agreement: regions.Agreement, style: PanelStyle) -> None:
     label, flips = METHODS[agreement.method].label, agreement.flips
-    show_signed(agreement.at_point, style, f"there.{agreement.method}", f"{label} at the other input, hatched where "
+    show_signed(agreement.at_point, style, f"at_point.{agreement.method}", f"{label} at the other input, hatched where "
                 "its sign differs from that at the image.", hatched=flips)
     small_text(f"<span class='al-scores'>Cosine {agreement.cosine:.6f}<br>L1 difference {agreement.relative:.1e}"
                f"</span><br>{_sign_changes(int(flips.sum()))}")
@@ -56,7 +56,7 @@ def _agreement(agreement: regions.Agreement, style: PanelStyle) -> None:
 
 def _sign_changes(count: int) -> str:
     if count == 0:
-        return "no pixel changes sign"
+        return "No pixel changes sign"
     return "1 pixel changes sign (hatched)" if count == 1 else f"{count} pixels change sign (hatched)"
 
 

@@ -133,7 +133,7 @@ def image_bar(spec: Spec) -> int | None:
         st.button("Random", icon=":material/shuffle:", on_click=go_anywhere, disabled=not passing)
         st.selectbox("Show", list(filters), key="images", width=140, format_func=lambda name: named(
             classes[filters[name]["label"]], name) if "label" in filters[name] else name)
-        st.markdown(f"<div class='al-quiet' style='padding-bottom:.7rem'>{len(passing)} of {total} images</div>",
+        st.markdown(f"<div class='al-quiet' style='padding-bottom:1.5rem'>{len(passing)} of {total} images</div>",
                     unsafe_allow_html=True)
     return st.session_state.image if passing else None
 

@@ -65,7 +65,7 @@ def draw(results: Sequence[Result], style: PanelStyle) -> None:
         if data.has_ground_truth:
             _ground_truth(first, style)
         for result in results:
-            with st.container(width=WIDTH, gap="xsmall", key=f"panel.{result.method}"):
+            with st.container(width=WIDTH, gap=None, key=f"panel.{result.method}"):
                 _result(result, full_colour.get(result.method, 0.0), style, ranking, data.has_ground_truth)
 
 

@@ -17,7 +17,7 @@ KEPT = 500  # scores a session remembers
 
 @st.cache_resource
 def _pool() -> ThreadPoolExecutor:
-    # Threads are enough: POT's solver lets go of Python while it works; two take half the time of one.
+    # Threads are enough: the solver releases the GIL while it works, so two take half the time of one.
     return ThreadPoolExecutor(WORKERS, thread_name_prefix="score")
 
 

@@ -13,6 +13,7 @@ from core.figures import lesson as figures
 from core.figures.lesson import X1, X2
 from core.registry import METHODS
 from pages.components.shared.charts import draw_chart
+from pages.components.shared.map_panel import small_text
 from pages.components.suppressors.parts import MOST, Step, ask, cloud, notes, numbers, slide
 
 SIGNS = ("s < 0", "s > 0")
@@ -137,9 +138,8 @@ def xor(step: Step) -> None:
 def _clouds(result: lessons.Xor, step: Step) -> None:
     """Four methods, each with the mean share of x3 in its title."""
     ramp = ",".join(figures.shades(step.theme))
-    st.html("<div class='al-quiet'>Colour: the share of the importance given to x₃ at each of the 2,500 points, 0 "
-            f"<span class='al-ramp' style='background:linear-gradient(90deg,{ramp})'></span> {MOST:g}. Titles: the "
-            "mean share.</div>")
+    small_text(f"0<span class='al-ramp' style='background:linear-gradient(90deg,{ramp})'></span>{MOST:g} &nbsp; "
+               "Share of the importance given to x₃ at each of the 2,500 points. Titles: the mean share.")
     with st.container(horizontal=True, gap="small", key="clouds"):
         for method, share in result.share.items():
             mean, empty, label = result.mean[method], result.empty[method], METHODS[method].label
@@ -166,9 +166,9 @@ def bandwidth(step: Step) -> None:
                      ("b → 0", f"the gradient's share: {result.gradient:.3f}"),
                      (f"b = {_bandwidth(result.bandwidth)}", f"<b>{result.at:.3f}</b>"),
                      ("b → ∞", "the covariance of all data: 0")])
-            st.html("<div class='al-quiet'>A note on the paper: it says a₃ = 0 for any isotropic kernel. Its proof "
-                    "equates the covariance of the neighbourhood with that of all data, which holds for a wide "
-                    "kernel, as in its Figure 2. The statement needs the words “wide enough”.</div>")
+            small_text("A note on the paper: it says a₃ = 0 for any isotropic kernel. Its proof equates the "
+                       "covariance of the neighbourhood with that of all data, which holds for a wide kernel, as in "
+                       "its Figure 2. The statement needs the words “wide enough”.")
         notes(result.note)
     with right:
         if step.reveal:
