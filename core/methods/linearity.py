@@ -143,27 +143,35 @@ def _search(box: BlackBox, lines: list[Line], radius: float, trace: list[Round],
             tell: Callable) -> tuple[float, Line | None]:
     """The radius at which all lines are straight, 0 below SMALLEST; and the line that bent last.
 
-    One line alone until it is straight, then the others, of which those that bend go on.
+    One line alone until it is straight, then of the others the one that bends most, and so on.
     """
     last, largest = None, 0.0
     for group in (lines[:1], lines[1:]):
         while group:
-            query(group, (radius, -radius, radius / 2))
-            gaps = np.stack([line.misfit(radius) for line in group])
-            bent = (gaps > box.tolerance).any(1)
-            largest = max(largest, float(gaps[~bent].max(initial=0.0)))
-            group = [line for line, bends in zip(group, bent) if bends]
+            query(group, _places([radius]))
+            gaps = np.array([(line.misfit(radius) / box.tolerance).max() for line in group])
+            bent = sorted((i for i in range(len(group)) if gaps[i] > 1), key=lambda i: -gaps[i])
+            straight = [group[i] for i in range(len(group)) if gaps[i] <= 1]
+            largest = max([largest, *(float(line.misfit(radius).max()) for line in straight)])
+            group = [group[i] for i in bent]
             if group:
-                tested = radius * np.concatenate([[line.direction, -line.direction] for line in group])
-                trace.append(Round(radius, float(gaps.max()), False, tested))
-                tell(len(trace), 100, f"radius {radius:.2g}")
-                last, radius = group[-1], radius / 2
+                last, group = group[0], group[1:]
+                radius = _halved(last, radius, trace, tell)
                 if radius < SMALLEST:
                     return 0.0, last
-                if -radius not in group[0].known:  # look ahead: a query costs little less than three
-                    query(group[:1], _places((radius, radius / 2, radius / 4)))
     trace.append(Round(radius, largest, True, radius * np.stack([line.direction for line in lines])))
     return radius, last
+
+
+def _halved(line: Line, radius: float, trace: list[Round], tell: Callable) -> float:
+    """The radius, halved until the line is straight or the radius below SMALLEST."""
+    while radius >= SMALLEST and ((gap := line.misfit(radius)) > line.box.tolerance).any():
+        trace.append(Round(radius, float(gap.max()), False, np.outer([radius, -radius], line.direction)))
+        tell(len(trace), 100, f"radius {radius:.2g}")
+        radius /= 2
+        if -radius not in line.known:  # look ahead: a query costs little less than three
+            query([line], _places((radius, radius / 2, radius / 4)))
+    return radius
 
 
 def _noise(line: Line, straight: float, start: float) -> np.ndarray | float | None:

@@ -65,6 +65,14 @@ def test_of_several_parts_the_good_ones_are_kept(figure):
     assert found.columns == figure.columns and found.layout == Layout("column")
 
 
+def test_a_sidecar_from_before_an_option_was_renamed_is_restored_with_one_notice(figure):
+    old = {**figure.to_dict(), "columns": [["lime", {"samples": 60, "reference": "mean"}]]}
+    restored, notices = studio.restore(old)
+    assert restored.columns == (studio.column("lime", {"n_samples": 60, "baseline": "mean"}),)
+    assert notices == ["The option samples of LIME is now called n_samples.",
+                       "The option reference of LIME is now called baseline."]
+
+
 @pytest.mark.parametrize("data, said", [
     (b"%PDF-1.4", "not JSON"), (b"[" * 10**5, "not JSON"), (b"\xff\xfe", "not JSON"), (b"[1]", "no “figure”"),
     (b"{}", "no “figure”"), (b'{"figure": 3}', "object"), (b" " * 200_000_000, "at most 1 MB")],

@@ -154,6 +154,15 @@ def test_pixel_outside_the_image_is_told(app):
     assert len(app.warning) == 1 and "50" in app.warning[0].value
 
 
+def test_a_link_from_before_an_option_was_renamed_opens_with_one_notice(app):
+    app.link(methods="lime", **{"lime.samples": 50, "closer": "spread over seeds"})
+    assert not app.exception
+    assert [w.value for w in app.warning] == [
+        "The link is from an earlier version: lime.samples is now called lime.n_samples.",
+        "The link is from an earlier version: “spread over seeds” is now called “variation over seeds”."]
+    assert app.query_params["lime.n_samples"] == "50" and app.query_params["closer"] == "variation over seeds"
+
+
 def test_method_named_twice_in_a_link_is_shown_once(app):
     app.link(methods="lime,gradient,lime")
     assert not app.exception
