@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
+from core.methods.equation_7 import left_side
 from core.types import InputError, NotApplicable, one_of
 
-DIRECT_SIZE = 2000  # rows or columns up to which the left side of equation 7 is solved directly
 BLOCK_VALUES = 2**18  # of the data at a time: they stay in the cache while several vectors are multiplied with them
 FEW_VECTORS = 4  # up to which that is faster than one matrix product
 KERNELS = {  # weight over distance / bandwidth
@@ -169,7 +168,7 @@ class LocalOutputs:
         one_of("solver", solver, ("covariance", "eq7-left"))
         one_of("penalty", penalty, ("l1", "l2"))
         if solver == "eq7-left":
-            return self.size * np.stack([_equation_7_left(self.data, w, row, strength)
+            return self.size * np.stack([left_side(self.data, w, row, strength)
                                          for w, row in zip(self.unit_weights, self.p)])
         covariance, variance = self._shrunk_covariance(shrinkage), self.size * self.variance[:, None]
         if penalty == "l1":
@@ -276,31 +275,3 @@ def _sized(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     power = np.frexp(np.abs(weights).max(1, keepdims=True))[1] - 1
     return np.ldexp(weights, -power), np.ldexp(1.0, power)
-
-
-def _equation_7_left(data: np.ndarray, weights: np.ndarray, p: np.ndarray, strength: float) -> np.ndarray:
-    """``(M + strength I)^-1 M w``, M = sum p_i h_i h_i', through the smaller of the two spaces."""
-    if not strength > 0:
-        raise InputError("solver eq7-left needs strength > 0: at 0 it returns the weights themselves.")
-    rows = np.sqrt(p[p > 0])[:, None].astype(data.dtype) * data[p > 0]
-    n, d = rows.shape
-    if min(n, d) > DIRECT_SIZE:
-        return _conjugate_gradients(rows, weights, strength)
-    rows = rows.astype(np.float64)
-    if n < d:  # (R'R + l I)^-1 R' = R' (R R' + l I)^-1
-        return rows.T @ np.linalg.solve(rows @ rows.T + strength * np.eye(n), rows @ weights)
-    moment = rows.T @ rows
-    return np.linalg.solve(moment + strength * np.eye(d), moment @ weights)
-
-
-def _conjugate_gradients(rows: np.ndarray, weights: np.ndarray, strength: float) -> np.ndarray:
-    """``(R'R + strength I)^-1 R'R w`` by products with R only."""
-
-    def moment(v: np.ndarray) -> np.ndarray:
-        return ((rows @ v.astype(rows.dtype)) @ rows).astype(np.float64)
-
-    system = LinearOperator((len(weights),) * 2, matvec=lambda v: moment(v) + strength * v, dtype=np.float64)
-    solution, unfinished = cg(system, moment(weights), rtol=1e-6, maxiter=300)
-    if unfinished:
-        raise NotApplicable("The left side of equation 7 was not solved: the strength is too small for this data.")
-    return solution

@@ -9,19 +9,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from core.methods.context import Context
+from core.methods.linear_fit import Surrogate, centred, r_squared, ridge_weights, weighted_lasso, weighted_ridge
 from core.methods.simplification import SIMPLIFICATION_OPTIONS, Simplification, simplification
 from core.registry import METHODS, Option
 from core.types import NotApplicable
 
 SMALLEST_CHANGE = 1e-3  # of the data's range: closer to its baseline, a feature's weight per unit is unreliable
 SHAPLEY_RIDGE = 1e-9  # only selects the shortest of all Shapley fits
-LASSO_ITERATIONS = 500  # of coordinate descent
 ENUMERATED_FEATURES = 12  # up to which KernelSHAP evaluates every coalition
 
 Query = Callable[[np.ndarray], np.ndarray]  # the explained output (n,) of images (n,d)
@@ -55,21 +55,6 @@ SURROGATE_OPTIONS = (
            log=True, default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
     BASELINE,
 )
-
-
-@dataclass(frozen=True)
-class Surrogate:
-    """A linear model ``f ~ intercept + weights'z`` of the network near one image.
-
-    ``weights (D,)`` float64; ``fit`` is the weighted R2 on its samples (NaN where there are none), ``output`` its
-    value at the explained image, ``note`` a sentence for the reader.
-    """
-
-    weights: np.ndarray
-    intercept: float
-    fit: float
-    output: float = math.nan
-    note: str = ""
 
 
 @METHODS.register(
@@ -204,38 +189,6 @@ def features(context: Context, h: Simplification) -> np.ndarray:
     return h.project(context.training.x)
 
 
-def weighted_ridge(z: np.ndarray, f: np.ndarray, p: np.ndarray, ridge: float) -> Surrogate:
-    """Minimises ``sum p_i (f_i - b - w'z_i)^2 + lam |w|^2`` with the intercept b unpenalised.
-
-    z (N,D), f (N,), p (N,) non-negative weights, normalised to sum 1; ``lam = ridge * trace(C) / min(N, D)``
-    with C the weighted covariance of z, so that ``ridge`` has no unit.
-    """
-    rows, target, zbar, fbar = _centred(z, f, p)
-    weights = _ridge(rows, target, ridge)
-    return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights))
-
-
-def weighted_lasso(z: np.ndarray, f: np.ndarray, p: np.ndarray, lasso: float) -> Surrogate:
-    """Minimises ``sum p_i (f_i - b - w'z_i)^2 / 2 + lam |w|_1`` over w and the intercept b.
-
-    z (N,D), f (N,), p (N,) non-negative weights. ``lam = lasso * max|Cov_p(z, f)|``: 1 is the smallest penalty that
-    sets every weight to zero. A note says so when the solver stops before it has converged.
-    """
-    from sklearn.linear_model import Lasso  # late: slow to import
-
-    rows, target, zbar, fbar = _centred(z, f, p)
-    largest, note = float(np.abs(rows.T @ target).max()), ""
-    if largest == 0 or lasso >= 1:
-        weights = np.zeros(z.shape[1])
-    else:
-        scale = np.sqrt(len(rows))  # scikit-learn divides the squares by the number of samples
-        solver = Lasso(alpha=lasso * largest, fit_intercept=False, max_iter=LASSO_ITERATIONS)
-        weights = solver.fit(rows * scale, target * scale).coef_.astype(np.float64)
-        if solver.n_iter_ >= LASSO_ITERATIONS:
-            note = f"The lasso stopped after {LASSO_ITERATIONS} iterations; its weights are approximate"
-    return Surrogate(weights, fbar - float(weights @ zbar), _fit(rows, target, weights), note=note)
-
-
 def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.ndarray, *, n_samples: int,
                    baseline: str, ridge: float = 0.0) -> Surrogate:
     """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact.
@@ -264,10 +217,10 @@ def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.n
     if h.size <= ENUMERATED_FEATURES and not ridge:
         weights = np.linalg.lstsq(root[:, None] * rows, root * target, rcond=None)[0]
     else:
-        weights = _ridge(root[:, None] * rows, root * target, ridge or SHAPLEY_RIDGE)
+        weights = ridge_weights(root[:, None] * rows, root * target, ridge or SHAPLEY_RIDGE)
     weights += even - (weights @ step) / (step @ step) * step
-    centred, deviation, _, _ = _centred(z, f, p)
-    return Surrogate(weights, float(f_empty), _fit(centred, deviation, weights), float(f_full))
+    rows, deviation, _, _ = centred(z, f, p)
+    return Surrogate(weights, float(f_empty), r_squared(rows, deviation, weights), float(f_full))
 
 
 def _odd(target: np.ndarray) -> np.ndarray:
@@ -296,31 +249,3 @@ def coalitions(size: int, n_samples: int, rng: np.random.Generator) -> tuple[np.
     drawn = np.zeros(order.shape, bool)
     np.put_along_axis(drawn, order, np.arange(size) < k[:, None], axis=1)
     return np.concatenate([drawn, ~drawn])[:n_samples].astype(np.float32), np.ones(n_samples)
-
-
-def _centred(z: np.ndarray, f: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Rows and target without their weighted means, times sqrt(p); and the means."""
-    p = p / p.sum()
-    zbar = np.einsum("i,ij->j", p, z, dtype=np.float64)
-    fbar = float(f[0] + p @ (f - f[0]))  # exactly f where all answers are the same
-    root = np.sqrt(p)
-    return (z - zbar.astype(z.dtype)) * root[:, None].astype(z.dtype), root * (f - fbar), zbar, fbar
-
-
-def _ridge(rows: np.ndarray, target: np.ndarray, ridge: float) -> np.ndarray:
-    """``argmin |rows w - target|^2 + lam |w|^2`` in float64; products in the rows' own precision."""
-    n, d = rows.shape
-    gram = (rows @ rows.T if n < d else rows.T @ rows).astype(np.float64)
-    lam = ridge * float(np.trace(gram)) / min(n, d)
-    if lam == 0.0:
-        return np.zeros(d)  # no sample differs from any other
-    gram[np.diag_indices_from(gram)] += lam
-    if n < d:
-        return rows.T.astype(np.float64) @ np.linalg.solve(gram, target)
-    return np.linalg.solve(gram, rows.T.astype(np.float64) @ target)
-
-
-def _fit(rows: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
-    total = float(target @ target)
-    residual = target - rows @ weights
-    return 1.0 - float(residual @ residual) / total if total > 0 else math.nan

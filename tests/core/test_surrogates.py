@@ -9,8 +9,9 @@ from torch import nn
 
 from core import METHODS, NotApplicable
 from core.methods.context import Context, TrainingImages
+from core.methods.linear_fit import weighted_lasso, weighted_ridge
 from core.methods.simplification import simplification
-from core.methods.surrogate import coalitions, fitted, weighted_lasso, weighted_ridge
+from core.methods.surrogate import coalitions, fitted
 from core.models.model import Model
 from tests.core.helpers import NETWORKS, difference, linear, run
 
