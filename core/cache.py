@@ -104,6 +104,7 @@ def cached(maxsize: int, *, ignore: tuple[str, ...] = (), by: Callable[..., Hash
     Arguments named in ``ignore`` do not count: what is passed through them must not change the result.
     ``by``, called with the same arguments, gives what the result depends on beside them.
     """
+
     def decorate(function: Callable) -> Callable:
         memory, signature = Memory(maxsize), inspect.signature(function)
         _memories.append(memory)
@@ -116,6 +117,7 @@ def cached(maxsize: int, *, ignore: tuple[str, ...] = (), by: Callable[..., Hash
             return memory.get((key, by and by(*arguments, **named)), lambda: function(*arguments, **named))
 
         return call
+
     return decorate
 
 

@@ -18,15 +18,19 @@ LIBRARIES = ("numpy", "scipy", "torch", "captum", "scikit-image", "scikit-learn"
 def result_key(spec: Spec, digest: str, data: Dataset) -> str:
     """Everything a map depends on, with the ``digest`` of its model; what only scoring reads (truth) is left out."""
     functions = METHODS[spec.method].function, DATASETS[spec.dataset].function, MODELS[spec.model].function
-    return store.key({**spec.to_dict(), "truth": "", "model_file": digest,
-                      "data_file": data.recipe.get("sha256", "")},
-                     *_code("methods", "datasets", "models/model.py", *(f for one in functions for f in _home(one))))
+    return store.key(
+        {**spec.to_dict(), "truth": "", "model_file": digest, "data_file": data.recipe.get("sha256", "")},
+        *_code("methods", "datasets", "models/model.py", *(f for one in functions for f in _home(one))),
+    )
 
 
 def score_key(attribution: Attribution, metric: str) -> str:
     """Everything a score depends on."""
-    return store.key(metric, store.array_key(attribution.values, attribution.mask),
-                     *_code("metrics", *_home(METRICS[metric].function)))
+    return store.key(
+        metric,
+        store.array_key(attribution.values, attribution.mask),
+        *_code("metrics", *_home(METRICS[metric].function)),
+    )
 
 
 def _home(function: Callable) -> tuple[str, ...]:

@@ -40,8 +40,11 @@ def variation(maps: Sequence[np.ndarray]) -> Variation:
     """How maps ``(h,w)`` of one image vary, for instance over seeds."""
     values = np.stack(maps)
     deviation, mean = values.std(0), np.abs(values.mean(0))
-    return Variation(deviation / (mean.max() or 1.0), float(deviation.mean() / (mean.mean() or 1.0)),
-                     not np.ptp(values, axis=0).any())
+    return Variation(
+        deviation / (mean.max() or 1.0),
+        float(deviation.mean() / (mean.mean() or 1.0)),
+        not np.ptp(values, axis=0).any(),
+    )
 
 
 def ranks(scores: Mapping[str, float], lower_is_better: bool) -> dict[str, int]:

@@ -37,8 +37,11 @@ def known_models(spec: Spec) -> list[ModelRecord]:
     wanted = DATASETS[spec.dataset].fields(spec) | {"dataset": spec.dataset, "model_seed": spec.model_seed}
     del wanted["snr"]
     wanted["data_options"] = tuple(sorted(wanted["data_options"].items()))
-    return [record for record in models.records()
-            if all(getattr(record.spec, name) == value for name, value in wanted.items())]
+    return [
+        record
+        for record in models.records()
+        if all(getattr(record.spec, name) == value for name, value in wanted.items())
+    ]
 
 
 def data_name(spec: Spec) -> str:
@@ -51,8 +54,15 @@ def train_command(spec: Spec) -> str:
     return models.command(canonical(spec).model_key())
 
 
-def train(spec: Spec, progress: Progress | None = None, *, shipped: bool = False, way: str = "auto",
-          epochs: int | None = None, folder: Path | None = None) -> ModelRecord:
+def train(
+    spec: Spec,
+    progress: Progress | None = None,
+    *,
+    shipped: bool = False,
+    way: str = "auto",
+    epochs: int | None = None,
+    folder: Path | None = None,
+) -> ModelRecord:
     """Trains and keeps the model a Spec means; returns its record.
 
     ``folder`` holds the published training images of a data set of which only a part is shipped.

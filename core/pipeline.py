@@ -29,16 +29,7 @@ from core.cache import cached
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, TrainingImages
 from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical, model_key
-from core.types import (
-    Attribution,
-    Dataset,
-    InputError,
-    NotApplicable,
-    Score,
-    Spec,
-    Split,
-    Steps,
-)
+from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Split, Steps
 
 DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
@@ -127,8 +118,9 @@ def split_predictions(spec: Spec) -> np.ndarray:
     return _predictions(canonical(spec).only("data", "model", also=("split",)))
 
 
-def choose(spec: Spec, first: int = 0, last: int | None = None, *, label: int | None = None,
-           correct: bool | None = None) -> list[int]:
+def choose(
+    spec: Spec, first: int = 0, last: int | None = None, *, label: int | None = None, correct: bool | None = None
+) -> list[int]:
     """Numbers of the images first..last-1 of the Spec's split, by label and by right or wrong prediction."""
     labels = np.asarray(images(spec).y)
     last = len(labels) if last is None else last
@@ -162,14 +154,23 @@ def explain(spec: Spec) -> Attribution:
     if "not_applicable" in facts:
         raise NotApplicable(facts["not_applicable"])
     return Attribution(
-        spec=spec, values=arrays["values"], image=image, label=label, probabilities=probabilities,
-        mask=data.mask(spec.split, spec.image, spec.truth), target=target,
-        signed=METHODS[spec.method].signed, seconds=facts["seconds"], facts=facts["facts"],
-        notes=tuple(facts["notes"]))
+        spec=spec,
+        values=arrays["values"],
+        image=image,
+        label=label,
+        probabilities=probabilities,
+        mask=data.mask(spec.split, spec.image, spec.truth),
+        target=target,
+        signed=METHODS[spec.method].signed,
+        seconds=facts["seconds"],
+        facts=facts["facts"],
+        notes=tuple(facts["notes"]),
+    )
 
 
-def _compute(spec: Spec, network: models.Model, image: np.ndarray,
-             target: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _compute(
+    spec: Spec, network: models.Model, image: np.ndarray, target: int
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Runs the method: its map, and what it says of itself, as the store keeps them."""
     context = _context(spec, network, image, target)
     start = time.perf_counter()
@@ -178,17 +179,21 @@ def _compute(spec: Spec, network: models.Model, image: np.ndarray,
     except NotApplicable as reason:
         return {}, {"not_applicable": str(reason), "seconds": time.perf_counter() - start}
     if values.shape != image.shape or not np.isfinite(values).all():
-        raise AssertionError(f"{spec.method} returned {values.shape} with "
-                             f"{int((~np.isfinite(values)).sum())} values that are not finite")
-    return {"values": values}, {"seconds": time.perf_counter() - start, "facts": context.facts,
-                                "notes": context.notes}
+        raise AssertionError(
+            f"{spec.method} returned {values.shape} with "
+            f"{int((~np.isfinite(values)).sum())} values that are not finite"
+        )
+    return {"values": values}, {
+        "seconds": time.perf_counter() - start,
+        "facts": context.facts,
+        "notes": context.notes,
+    }
 
 
 def _context(spec: Spec, network: models.Model, image: np.ndarray, target: int) -> Context:
     spec = canonical(spec)
     training = _training(spec.data_key())
-    shared = _shared(spec.model_key(), network.digest, store.array_key(image), target,
-                     spec.output)
+    shared = _shared(spec.model_key(), network.digest, store.array_key(image), target, spec.output)
     return Context(network, image, target, spec.output, training, spec.seed, shared, spec.image)
 
 
@@ -208,10 +213,15 @@ def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
     context = _context(attribution.spec, model(spec), attribution.image, attribution.target)
     found = patternlocal.steps(context, **dict(attribution.spec.options))
     order = np.argsort(-found.neighbours, kind="stable")
-    train, seen = dataset(spec).train, order[:min(compared, np.count_nonzero(found.neighbours))]
-    return dataclasses.replace(found, nearest=order[:nearest], images=train.x[order[:nearest]],
-                               labels=train.y[order[:nearest]], compared=seen,
-                               model_outputs=context.outputs(train.x[np.sort(seen)])[np.argsort(np.argsort(seen))])
+    train, seen = dataset(spec).train, order[: min(compared, np.count_nonzero(found.neighbours))]
+    return dataclasses.replace(
+        found,
+        nearest=order[:nearest],
+        images=train.x[order[:nearest]],
+        labels=train.y[order[:nearest]],
+        compared=seen,
+        model_outputs=context.outputs(train.x[np.sort(seen)])[np.argsort(np.argsort(seen))],
+    )
 
 
 @same_networks()
@@ -246,8 +256,9 @@ def score(attribution: Attribution, metrics: Iterable[str] = ()) -> Score:
     return Score(values, {name: text for name, text in reasons.items() if text}, seconds)
 
 
-def scores(attributions: Iterable[Attribution], metrics: Iterable[str] = (),
-           workers: int | None = None) -> Iterator[Score]:
+def scores(
+    attributions: Iterable[Attribution], metrics: Iterable[str] = (), workers: int | None = None
+) -> Iterator[Score]:
     """The scores of many maps in their order, on ``workers`` threads (one a processor; solvers let go of Python)."""
     names = tuple(metrics)
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
@@ -288,8 +299,12 @@ def summary(scores: Iterable[Score], metric: str) -> dict[str, float | int | Non
     """Mean and standard deviation over images where the score is defined, and how many are and are not."""
     values = np.array([s[metric] for s in scores], float)
     good = values[~np.isnan(values)]
-    return {"mean": float(good.mean()) if good.size else None, "std": float(good.std()) if good.size else None,
-            "n": int(good.size), "undefined": int(values.size - good.size)}
+    return {
+        "mean": float(good.mean()) if good.size else None,
+        "std": float(good.std()) if good.size else None,
+        "n": int(good.size),
+        "undefined": int(values.size - good.size),
+    }
 
 
 def trouble() -> str | None:

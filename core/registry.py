@@ -25,8 +25,8 @@ class Option:
 
     ``when`` holds pairs of another option's name and the values of it for which this one matters.
     ``default`` is the one in the function's signature unless it is given here. ``form`` is how a value reads in a
-    caption. ``on_pages``: whether forms and links offer it, or only the command line and Python. ``aliases`` are names
-    it had before: old links, sidecars and scripts go on working.
+    caption. ``on_pages``: whether forms and links offer it, or only the command line and Python. ``aliases`` are its
+    earlier names: old links, sidecars and scripts go on working.
     """
 
     name: str
@@ -47,8 +47,11 @@ class Option:
 
     def text(self, value: Any) -> str:
         """The value as a caption has it: ``SNR 0.05``, ``contrast 0.5``."""
-        return self.form.format(value) if self.form else \
-            f"{self.label.lower()} {f'{value:g}' if isinstance(value, float) else value}"
+        return (
+            self.form.format(value)
+            if self.form
+            else f"{self.label.lower()} {f'{value:g}' if isinstance(value, float) else value}"
+        )
 
     def matters(self, values: Mapping[str, Any]) -> bool:
         """Whether this option has an effect beside the other options' values."""
@@ -97,11 +100,15 @@ class Entry:
         """All options, those left out at their defaults; unknown or out of range is an InputError."""
         known = {option.name: option for option in self.options}
         if unknown := [name for name in given if self.current_name(name) not in known]:
-            raise InputError(f"{self.label} has no option {', '.join(map(repr, unknown))}. "
-                             f"Its options: {', '.join(known) or 'none'}.")
+            raise InputError(
+                f"{self.label} has no option {', '.join(map(repr, unknown))}. "
+                f"Its options: {', '.join(known) or 'none'}."
+            )
         if len(current := {self.current_name(name): value for name, value in given.items()}) < len(given):
-            raise InputError(f"{self.label} was given the same option twice, by its name and by an earlier one: "
-                             f"{', '.join(given)}.")
+            raise InputError(
+                f"{self.label} was given the same option twice, by its name and by an earlier one: "
+                f"{', '.join(given)}."
+            )
         return {name: option.check(current.get(name, option.default)) for name, option in known.items()}
 
     def current_name(self, name: str) -> str:
@@ -128,8 +135,10 @@ class DatasetEntry(Entry):
     def __post_init__(self) -> None:
         own = set(Spec.names()) - set(Spec.names("data")) | {"dataset", "data_options"}
         if clashes := sorted(own & {o.name for o in self.options} - {"seed"}):
-            raise InputError(f"The option {clashes[0]!r} of the data set {self.name!r} has the name of a Spec's field "
-                             f"{clashes[0]!r}, which means something else. Give the option another name.")
+            raise InputError(
+                f"The option {clashes[0]!r} of the data set {self.name!r} has the name of a Spec's field "
+                f"{clashes[0]!r}, which means something else. Give the option another name."
+            )
 
     def spec(self, **options: Any) -> Spec:
         """The Spec of this data set with some of its options."""
@@ -139,8 +148,10 @@ class DatasetEntry(Entry):
     def arguments(self, spec: Spec) -> dict[str, Any]:
         """What the function is called with for a Spec: its checked options."""
         further = dict(spec.data_options)
-        given = {o.name: getattr(spec, field_of(o), None) if field_of(o) else further.pop(o.name, None)
-                 for o in self.options}
+        given = {
+            o.name: getattr(spec, field_of(o), None) if field_of(o) else further.pop(o.name, None)
+            for o in self.options
+        }
         return self.check({name: value for name, value in (given | further).items() if value is not None})
 
     def fields(self, spec: Spec) -> dict[str, Any]:
@@ -224,10 +235,14 @@ class Registry(Mapping, Generic[E]):
             names = {option.name for option in options}
             if not keywords <= names or not (passed_on or names <= set(parameters)):
                 raise TypeError(f"{name}: keyword arguments {sorted(keywords)} and options {sorted(names)} differ")
-            bound = tuple(replace(
-                option, when=tuple(pair for pair in option.when if pair[0] in names),
-                default=parameters[option.name].default if option.default is None else option.default)
-                for option in options)
+            bound = tuple(
+                replace(
+                    option,
+                    when=tuple(pair for pair in option.when if pair[0] in names),
+                    default=parameters[option.name].default if option.default is None else option.default,
+                )
+                for option in options
+            )
             for option in bound:
                 option.check(option.default)
             self._entries[name] = self._entry(name=name, function=function, options=bound, **about)
@@ -285,8 +300,9 @@ def canonical(spec: Spec) -> Spec:
     data = DATASETS[spec.dataset]
     if spec.dataset not in MODELS[spec.model].datasets:
         fitting = " and ".join(models_for(spec.dataset))
-        raise InputError(f"{spec.model} is not made for {data.label}; "
-                         + (f"{fitting} are." if fitting else "no model is yet."))
+        raise InputError(
+            f"{spec.model} is not made for {data.label}; " + (f"{fitting} are." if fitting else "no model is yet.")
+        )
     result = spec.replace(**data.fields(spec), options=METHODS[spec.method].check(dict(spec.options)))
     result.__dict__.update(canonical=True, checked=True)
     return result
@@ -303,13 +319,17 @@ def non_default_fields(spec: Spec) -> dict[str, Any]:
     The data set's further options stand among the fields, under their own names.
     """
     spec, default = canonical(spec), canonical(Spec(dataset=spec.dataset, model=usual_model(spec.dataset)))
-    fields = {name: getattr(spec, name) for name in Spec.names() if name not in ("options", "data_options")
-              and getattr(spec, name) != getattr(Spec() if name in ("dataset", "model") else default, name)}
+    fields = {
+        name: getattr(spec, name)
+        for name in Spec.names()
+        if name not in ("options", "data_options")
+        and getattr(spec, name) != getattr(Spec() if name in ("dataset", "model") else default, name)
+    }
     return fields | {name: value for name, value in spec.data_options if (name, value) not in default.data_options}
 
 
 def spec_of(values: Mapping[str, Any]) -> Spec:
-    """A Spec from plain values among which the data set's further options stand under their own names, as in links."""
+    """A Spec from plain values, as links have them: a data set's further options under their own names."""
     values = dict(values)
     options = DATASETS[values.get("dataset", Spec.dataset)].options
     further = {o.name: values.pop(o.name) for o in options if not field_of(o) and o.name in values}

@@ -62,8 +62,9 @@ def sha256(path: Path) -> str:
 def sources(*packages: str) -> str:
     """A stamp of the code in files or folders, given relative to ``core`` or in full: new code, new stamp."""
     root = Path(__file__).parent
-    files = sorted({p for name in packages for p in ([root / name] if name.endswith(".py") else
-                                                     (root / name).rglob("*.py"))})
+    files = sorted(
+        {p for name in packages for p in ([root / name] if name.endswith(".py") else (root / name).rglob("*.py"))}
+    )
     return key([[str(p.relative_to(root)) if p.is_relative_to(root) else p.name, sha256(p)] for p in files])
 
 
@@ -96,8 +97,10 @@ def ignoring_write_errors(what: str) -> Iterator[None]:
         yield
         _write_error[0] = None
     except OSError as error:
-        text = (f"{what} could not be saved in {home()} ({error.strerror or error}). It can be used, but will be "
-                "computed again next time.")
+        text = (
+            f"{what} could not be saved in {home()} ({error.strerror or error}). It can be used, but will be "
+            "computed again next time."
+        )
         _write_error[0] = text
         log.warning(text)
 
@@ -174,8 +177,10 @@ def checked(path: Path, expected: str) -> Path:
     if not path.is_file():
         raise InputError(f"{path.name} is missing from {path.parent}. Restore it from the repository.")
     if sha256(path) != expected:
-        raise InputError(f"{path.name} is not the file that was shipped (its sha256 differs), so it is "
-                         "not used. Restore it from the repository.")
+        raise InputError(
+            f"{path.name} is not the file that was shipped (its sha256 differs), so it is "
+            "not used. Restore it from the repository."
+        )
     return path
 
 
@@ -248,5 +253,5 @@ def _evict_results(folder: Path) -> None:
     if next(_saved) % SAVES_BETWEEN_COUNTS or not folder.is_dir():
         return
     results = _oldest_first(folder.glob("*.bin"))
-    for path in results[:len(results) // 4] if len(results) > MAX_RESULTS else ():
+    for path in results[: len(results) // 4] if len(results) > MAX_RESULTS else ():
         path.unlink(missing_ok=True)

@@ -45,8 +45,8 @@ class Spec:
 
     A data set's options are fields of their own where XAI-TRIS has them, too; others are ``data_options``. A field
     left out takes the default of its data set, at once for XAI-TRIS, else by ``core.registry.canonical``, which also
-    blanks those that the data set does not have. ``options`` holds the method's own options. Both are sorted pairs; an
-    option left out takes its default. ``seed`` is the method's: it changes neither data (``data_seed``) nor model
+    blanks those that the data set does not have. ``options`` holds the method's own options. Both are sorted pairs;
+    an option left out takes its default. ``seed`` is the method's: it changes neither data (``data_seed``) nor model
     (``model_seed``).
     """
 
@@ -183,8 +183,8 @@ class ModelRecord:
     """What is known of a trained model: which ``spec`` (data and model) it is of, and its test ``accuracy``.
 
     ``file`` is None where training did not reach the accuracy that makes scores meaningful; else its ``bytes`` and
-    ``sha256``. ``origin`` is "shipped" or "trained here", ``command`` the one that makes it again. ``facts`` hold what
-    its training reported: ``training`` mode, ``epochs``, accuracy on the ``validation`` images and ``on_train``,
+    ``sha256``. ``origin`` is "shipped" or "trained here", ``command`` the one that makes it again. ``facts`` hold
+    what its training reported: ``training`` mode, ``epochs``, accuracy on the ``validation`` images and ``on_train``,
     library ``versions``.
     """
 
@@ -213,9 +213,11 @@ class ModelRecord:
         """A record from plain values. InputError: no record of a model."""
         address, own = set(Spec.names("data", "model")), {f.name for f in dataclasses.fields(cls)} - {"spec", "facts"}
         try:
-            return cls(Spec(**{n: v for n, v in values.items() if n in address}),
-                       **{n: v for n, v in values.items() if n in own},
-                       facts={n: v for n, v in values.items() if n not in address | own})
+            return cls(
+                Spec(**{n: v for n, v in values.items() if n in address}),
+                **{n: v for n, v in values.items() if n in own},
+                facts={n: v for n, v in values.items() if n not in address | own},
+            )
         except TypeError as error:
             raise InputError(f"This is no record of a model: {error}.") from None
 

@@ -55,8 +55,9 @@ def spec():
 @pytest.fixture
 def python():
     """``python(*arguments)`` runs a new Python in the project's folder and returns the finished process."""
-    return lambda *arguments: subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True,
-                                             text=True, timeout=300, check=False)
+    return lambda *arguments: subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 @pytest.fixture
@@ -91,6 +92,8 @@ def make_context():
         rng = np.random.default_rng(5)
         x = rng.standard_normal((images, size, size), dtype=np.float32)
         image = rng.standard_normal((size, size), dtype=np.float32)
-        return Context(Model("test", freeze(network), 1.0), image, target, output, TrainingImages(x, np.arange(images) % 2), seed)
+        return Context(
+            Model("test", freeze(network), 1.0), image, target, output, TrainingImages(x, np.arange(images) % 2), seed
+        )
 
     return make

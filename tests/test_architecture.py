@@ -1,4 +1,4 @@
-"""The examples of docs/architecture.md, run: what one registers in one place reaches everything that follows from it."""
+"""The examples of docs/architecture.md: what is registered in one place reaches everything that follows from it."""
 
 import contextlib
 import json
@@ -64,9 +64,14 @@ def test_a_method_reaches_form_link_key_card_command_line_and_family_tests(train
     assert ("gradient_energy", {"power": 4.0}) in [parameter.values for parameter in variants()]
     listed = {m["name"]: m for m in json.loads(printed(capsys, "list", "--json"))["methods"]}
     assert listed["gradient_energy"]["options"]["power"] == {
-        "default": 2.0, "help": "Exponent of the gradient.", "choices": [], "low": 1.0, "high": 4.0}
+        "default": 2.0,
+        "help": "Exponent of the gradient.",
+        "choices": [],
+        "low": 1.0,
+        "high": 4.0,
+    }
     a, b = (explain(BARS.replace(options={"power": power})) for power in (2.0, 3.0))
-    assert np.allclose(a.values ** 1.5, b.values) and not a.signed
+    assert np.allclose(a.values**1.5, b.values) and not a.signed
     network, data = pipeline.model(spec), pipeline.dataset(spec)
     assert keys.result_key(a.spec, network.digest, data) != keys.result_key(b.spec, network.digest, data)
 
@@ -114,8 +119,9 @@ def test_what_a_data_set_does_not_have_is_refused_with_what_it_has():
 @pytest.mark.parametrize("name", ["image", "method", "model", "truth", "dataset"])
 def test_an_option_with_the_name_of_another_field_is_refused_at_registration(name):
     with pytest.raises(InputError, match=f"option '{name}' of the data set 'clash'.*field '{name}'"):
-        DATASETS.register("clash", label="", summary="", reference="",
-                          options=(Option(name, "", choices=("a",), default="a"),))(lambda **_: None)
+        DATASETS.register(
+            "clash", label="", summary="", reference="", options=(Option(name, "", choices=("a",), default="a"),)
+        )(lambda **_: None)
     assert "clash" not in DATASETS
 
 
@@ -123,7 +129,9 @@ def test_a_kind_of_figure_is_drawn_and_restored(trained):
     figure = FigureSpec(kind="mean", rows=(BARS,))
     assert draw(figure, "png").startswith(b"\x89PNG")
     assert read(sidecar(figure)).figure == figure
-    assert preset("mean", Spec()).rows == (canonical(Spec(method="input")).replace(method="patternlocal", options=()),)
+    assert preset("mean", Spec()).rows == (
+        canonical(Spec(method="input")).replace(method="patternlocal", options=()),
+    )
 
 
 def test_a_spec_is_made_canonical_once_on_its_way_through_explain(monkeypatch, spec):
@@ -138,9 +146,11 @@ def test_a_spec_is_made_canonical_once_on_its_way_through_explain(monkeypatch, s
 
 def test_a_new_file_in_a_familys_folder_is_found(tmp_path):
     (tmp_path / "energy.py").write_text(EXAMPLES["method"])
-    code = ("import sys, core, core.methods\nfrom core.registry import discover\n"
-            f"core.methods.__path__.append({str(tmp_path)!r})\ndiscover(core.methods)\n"
-            "print('gradient_energy' in core.METHODS)")
+    code = (
+        "import sys, core, core.methods\nfrom core.registry import discover\n"
+        f"core.methods.__path__.append({str(tmp_path)!r})\ndiscover(core.methods)\n"
+        "print('gradient_energy' in core.METHODS)"
+    )
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.stdout.strip() == "True", run.stderr
 

@@ -6,10 +6,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOORS = {"core", "core.pipeline", "core.regions", "core.studio", "core.lessons", "core.model_library", "core.keys",
-         "core.map_statistics", "core.figures", "core.types", "core.registry", "core.quiet"}
-SOURCES = sorted(p.relative_to(ROOT) for p in [*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"),
-                                               ROOT / "app.py"])
+DOORS = {
+    "core",
+    "core.pipeline",
+    "core.regions",
+    "core.studio",
+    "core.lessons",
+    "core.model_library",
+    "core.keys",
+    "core.map_statistics",
+    "core.figures",
+    "core.types",
+    "core.registry",
+    "core.quiet",
+}
+SOURCES = sorted(
+    p.relative_to(ROOT) for p in [*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"), ROOT / "app.py"]
+)
 
 
 def module_of(path):
@@ -36,7 +49,7 @@ def imports(path):
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
-                parents = package.split(".")[:len(package.split(".")) - node.level + 1]
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*parents, *([node.module] if node.module else [])])
             own = base.split(".")[0] in ("core", "pages")
             found |= {full if own and exists(full := f"{base}.{a.name}") else base for a in node.names}
@@ -70,25 +83,65 @@ def test_pages_compute_nothing_and_import_of_core_only_the_doors(path):
 
 def test_pages_have_three_floors():
     """A script stands on its page's folder, a folder on what pages share, and that on nothing else of pages."""
+
     def floor(module):  # scripts, a page's folder, what they share
         parts = module.split(".")
         return parts[2] if within(module, "pages.components") and len(parts) > 2 else "script"
 
-    breaches = {str(p): bad for p in SOURCES if within(module_of(p), "pages") and (bad := [
-        m for m in imports(p) if within(m, "pages") and m != "pages.components" and not (
-            floor(m) == "shared" or floor(m) == floor(module_of(p)) != "script"
-            or floor(module_of(p)) == "script" != floor(m))])}
+    breaches = {
+        str(p): bad
+        for p in SOURCES
+        if within(module_of(p), "pages")
+        and (
+            bad := [
+                m
+                for m in imports(p)
+                if within(m, "pages")
+                and m != "pages.components"
+                and not (
+                    floor(m) == "shared"
+                    or floor(m) == floor(module_of(p)) != "script"
+                    or floor(module_of(p)) == "script" != floor(m)
+                )
+            ]
+        )
+    }
     assert not breaches
     assert {floor(module_of(p)) for p in SOURCES if within(module_of(p), "pages.components")} == {
-        "script", "shared", "compare", "regions", "suppressors", "methods", "studio"}
+        "script",
+        "shared",
+        "compare",
+        "regions",
+        "suppressors",
+        "methods",
+        "studio",
+    }
 
 
 @pytest.mark.parametrize("family", ["datasets", "methods", "metrics", "models"])
 def test_the_families_do_not_import_each_other(family):
-    others = [f"core.{f}" for f in ("datasets", "methods", "metrics", "models", "pipeline", "figures", "regions",
-                                    "lessons", "experiments", "sweep", "tune") if f != family]
-    breaches = {str(p.values[0]): bad for p in files(f"core.{family}")
-                if (bad := [m for m in imports(p.values[0]) if within(m, *others)])}
+    others = [
+        f"core.{f}"
+        for f in (
+            "datasets",
+            "methods",
+            "metrics",
+            "models",
+            "pipeline",
+            "figures",
+            "regions",
+            "lessons",
+            "experiments",
+            "sweep",
+            "tune",
+        )
+        if f != family
+    ]
+    breaches = {
+        str(p.values[0]): bad
+        for p in files(f"core.{family}")
+        if (bad := [m for m in imports(p.values[0]) if within(m, *others)])
+    }
     assert not breaches
 
 
@@ -99,8 +152,9 @@ def test_figures_know_types_and_caches_only(path):
     assert not [m for m in imports(path) if within(m, "core") and not within(m, *known)]
 
 
-@pytest.mark.parametrize("path", [Path(f"core/{name}.py") for name in ("types", "cache", "memory", "registry", "store")],
-                         ids=str)
+@pytest.mark.parametrize(
+    "path", [Path(f"core/{name}.py") for name in ("types", "cache", "memory", "registry", "store")], ids=str
+)
 def test_the_ground_floor_stands_on_nothing_else(path):
     assert not [m for m in imports(path) if within(m, "core") and not within(m, "core.types", "core.cache")]
 
@@ -108,8 +162,13 @@ def test_the_ground_floor_stands_on_nothing_else(path):
 @pytest.mark.parametrize("path", files("core"))
 def test_core_neither_imports_tests_nor_names_their_files(path):
     assert not [m for m in imports(path) if within(m, "tests")]
-    assert not [node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Constant)
-                and isinstance(node.value, str) and (node.value == "tests" or "tests/" in node.value)]
+    assert not [
+        node.value
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and (node.value == "tests" or "tests/" in node.value)
+    ]
 
 
 @pytest.mark.parametrize("path", files("core"))
@@ -152,5 +211,7 @@ print("sound")
 
 
 def test_importing_core_alone_fills_every_registry(python):
-    done = python("-c", "import core; print([len(r) > 0 for r in (core.DATASETS, core.MODELS, core.METHODS, core.METRICS)])")
+    done = python(
+        "-c", "import core; print([len(r) > 0 for r in (core.DATASETS, core.MODELS, core.METHODS, core.METRICS)])"
+    )
     assert done.stdout.strip() == "[True, True, True, True]", done.stderr

@@ -23,12 +23,22 @@ def add(commands, name: str, run: Callable[[argparse.Namespace], None], text: st
 def spec_flags(command: argparse.ArgumentParser) -> None:
     for name in Spec.names():
         if name not in ("options", "data_options", "image"):
-            command.add_argument(f"--{name.replace('_', '-')}", dest=name, default=None,
-                                 help=f"default {getattr(Spec(), name)}", choices=SPEC_CHOICES.get(name))
+            command.add_argument(
+                f"--{name.replace('_', '-')}",
+                dest=name,
+                default=None,
+                help=f"default {getattr(Spec(), name)}",
+                choices=SPEC_CHOICES.get(name),
+            )
     for name, entries in _data_options().items():
         command.add_argument(f"--{name.replace('_', '-')}", dest=name, default=None, help=f"of {', '.join(entries)}")
-    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
-                         help="an option of the method; may be given again")
+    command.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the method; may be given again",
+    )
 
 
 def _data_options() -> dict[str, list[str]]:
@@ -53,7 +63,9 @@ def read_spec(options: argparse.Namespace, *, with_method: bool = True) -> Spec:
     further = {name: values[name] for name in _data_options() if values.get(name) is not None}
     if "model" not in given:
         given["model"] = usual_model(given.get("dataset", Spec.dataset))
-    return canonical(Spec(**given, data_options=further, options=pairs("option", options.option) if with_method else ()))
+    return canonical(
+        Spec(**given, data_options=further, options=pairs("option", options.option) if with_method else ())
+    )
 
 
 def read_range(text: str) -> tuple[int, int]:

@@ -19,30 +19,48 @@ from core.types import InputError
 
 def add(commands) -> None:
     """Adds the commands ``reproduce``, ``teach`` and ``bench``."""
-    command = common.add(commands, "reproduce", reproduce,
-                         "repeat a paper's experiments: its tables and figures")
+    command = common.add(commands, "reproduce", reproduce, "repeat a paper's experiments: its tables and figures")
     command.add_argument("paper", choices=("openapi",))
     command.add_argument("--images", type=int, default=100, help="test images of each data set (default 100)")
-    command.add_argument("--workers", type=int, default=os.cpu_count(),
-                         help="number of processes (default: one for each processor)")
-    command.add_argument("--to", type=Path, default=Path("reproduced"), metavar="FOLDER",
-                         help="where tables (csv, json) and figures (pdf, png) go; default reproduced")
+    command.add_argument(
+        "--workers", type=int, default=os.cpu_count(), help="number of processes (default: one for each processor)"
+    )
+    command.add_argument(
+        "--to",
+        type=Path,
+        default=Path("reproduced"),
+        metavar="FOLDER",
+        help="where tables (csv, json) and figures (pdf, png) go; default reproduced",
+    )
 
     command = common.add(commands, "teach", teach, "the numbers in the lesson on suppressors, step by step")
-    command.add_argument("--step", choices=lessons.LESSON_STEPS, action="append",
-                         help="only this step; may be given again")
+    command.add_argument(
+        "--step", choices=lessons.LESSON_STEPS, action="append", help="only this step; may be given again"
+    )
     for name, option in lessons.SLIDERS.items():
         allowed = ", ".join(map(str, option.choices)) or f"{option.low:g} to {option.high:g}"
-        command.add_argument(f"--{name.replace('_', '-')}", dest=name,
-                             help=f"{option.help} {allowed}; default {option.default}")
+        command.add_argument(
+            f"--{name.replace('_', '-')}", dest=name, help=f"{option.help} {allowed}; default {option.default}"
+        )
 
     command = common.add(commands, "bench", bench, "compare this program's speed with that of the usual tools")
-    command.add_argument("--published", metavar="PYTHON", help="an interpreter (3.12 or newer) that has PyPI's "
-                         "patternlocal, see core/experiments/requirements.txt")
-    command.add_argument("--maps", type=int, default=10, metavar="N",
-                         help="time EMD against the dense solver on maps of N images of each data set (default 10)")
-    command.add_argument("--only", choices=("beside", "growth"), help="beside: against other programs; "
-                         "growth: how times grow with the task (default: both)")
+    command.add_argument(
+        "--published",
+        metavar="PYTHON",
+        help="an interpreter (3.12 or newer) that has PyPI's patternlocal, see core/experiments/requirements.txt",
+    )
+    command.add_argument(
+        "--maps",
+        type=int,
+        default=10,
+        metavar="N",
+        help="time EMD against the dense solver on maps of N images of each data set (default 10)",
+    )
+    command.add_argument(
+        "--only",
+        choices=("beside", "growth"),
+        help="beside: against other programs; growth: how times grow with the task (default: both)",
+    )
     command.add_argument("--plot", type=Path, metavar="FILE.png", help="plot the curves of growth in this file")
 
 

@@ -28,8 +28,9 @@ def add(commands) -> None:
     command = common.add(commands, "score", score, "scores of one method over some images")
     common.spec_flags(command)
     common.image_flags(command)
-    command.add_argument("--workers", type=int, metavar="N",
-                         help="number of scoring threads (default: one for each processor)")
+    command.add_argument(
+        "--workers", type=int, metavar="N", help="number of scoring threads (default: one for each processor)"
+    )
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -45,15 +46,28 @@ def explain(options: argparse.Namespace) -> None:
         packed = io.BytesIO()
         np.savez_compressed(packed, **arrays, spec=np.array(json.dumps(spec.to_dict())), number=np.array(chosen))
         common.write(options.to, packed.getvalue())
-    rows = [{"image": a.spec.image, "label": a.label, "predicted": a.predicted, "target": a.target,
-             "probability": float(a.probabilities[a.target]), "largest": float(np.abs(a.values).max()),
-             "seconds": round(a.seconds, 4), "facts": dict(a.facts), "notes": list(a.notes)} for a in maps]
+    rows = [
+        {
+            "image": a.spec.image,
+            "label": a.label,
+            "predicted": a.predicted,
+            "target": a.target,
+            "probability": float(a.probabilities[a.target]),
+            "largest": float(np.abs(a.values).max()),
+            "seconds": round(a.seconds, 4),
+            "facts": dict(a.facts),
+            "notes": list(a.notes),
+        }
+        for a in maps
+    ]
     if options.json:
         print(json.dumps(store.plain({"images": rows, "spec": spec.to_dict()})))
     else:
         for row in rows:
-            print(f"image {row['image']}: label {row['label']}, predicted {row['predicted']}, "
-                  f"max|map| {row['largest']:.4g}, {row['seconds']:.2f} s")
+            print(
+                f"image {row['image']}: label {row['label']}, predicted {row['predicted']}, "
+                f"max|map| {row['largest']:.4g}, {row['seconds']:.2f} s"
+            )
 
 
 def score(options: argparse.Namespace) -> None:

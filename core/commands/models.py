@@ -19,11 +19,20 @@ def add(commands) -> None:
 
     command = common.add(commands, "train", train, "train the model of a Spec and keep it on this machine")
     common.spec_flags(command)
-    command.add_argument("--training", choices=TRAINING_MODES, default="auto",
-                         help="plain, on whitened images, or whichever begins to learn (auto)")
+    command.add_argument(
+        "--training",
+        choices=TRAINING_MODES,
+        default="auto",
+        help="plain, on whitened images, or whichever begins to learn (auto)",
+    )
     command.add_argument("--epochs", type=int, help="maximum number of passes over the training images")
-    command.add_argument("--from", dest="images", type=Path, metavar="FOLDER", help="train on all images in the "
-                         "published IDX files in this folder (only part of Fashion-MNIST is shipped)")
+    command.add_argument(
+        "--from",
+        dest="images",
+        type=Path,
+        metavar="FOLDER",
+        help="train on all images in the published IDX files in this folder (only part of Fashion-MNIST is shipped)",
+    )
     command.add_argument("--shipped", action="store_true", help="keep it in assets, as part of this program")
 
 
@@ -31,12 +40,29 @@ def list_all(options: argparse.Namespace) -> None:
     """Prints all registered entries with their options, and the trained models."""
     families = {"datasets": DATASETS, "models": MODELS, "methods": METHODS, "metrics": METRICS}
     content: dict[str, Any] = {
-        family: [{"name": e.name, "label": e.label, "summary": e.summary, "formula": e.formula,
-                  "misleads": e.misleads, "reference": e.reference,
-                  "options": {o.name: {"default": o.default, "help": o.help, "choices": list(o.choices),
-                                       "low": o.low, "high": o.high} for o in e.options}}
-                 for e in registry.values()]
-        for family, registry in families.items()}
+        family: [
+            {
+                "name": e.name,
+                "label": e.label,
+                "summary": e.summary,
+                "formula": e.formula,
+                "misleads": e.misleads,
+                "reference": e.reference,
+                "options": {
+                    o.name: {
+                        "default": o.default,
+                        "help": o.help,
+                        "choices": list(o.choices),
+                        "low": o.low,
+                        "high": o.high,
+                    }
+                    for o in e.options
+                },
+            }
+            for e in registry.values()
+        ]
+        for family, registry in families.items()
+    }
     content["trained"] = [record.to_dict() for record in model_library.model_records()]
     if options.json:
         print(json.dumps(content))
@@ -57,8 +83,14 @@ def list_all(options: argparse.Namespace) -> None:
 
 def train(options: argparse.Namespace) -> None:
     """Trains the model of a Spec and prints its test accuracy."""
-    record = model_library.train(common.read_spec(options), common.progress, shipped=options.shipped,
-                                 way=options.training, epochs=options.epochs, folder=options.images)
+    record = model_library.train(
+        common.read_spec(options),
+        common.progress,
+        shipped=options.shipped,
+        way=options.training,
+        epochs=options.epochs,
+        folder=options.images,
+    )
     if options.json:
         print(json.dumps(record.to_dict()))
     else:

@@ -19,24 +19,32 @@ GARMENTS = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt"
 
 
 @DATASETS.register(
-    "fashion-mnist", label="Fashion-MNIST", has_ground_truth=False, classes=GARMENTS,
+    "fashion-mnist",
+    label="Fashion-MNIST",
+    has_ground_truth=False,
+    classes=GARMENTS,
     summary="Photographs of garments in ten classes, 28 x 28 grey pixels. Which pixels matter is not known; the "
-            "models' own weights are.",
+    "models' own weights are.",
     formula="x = grey value / 255",
     misleads="A map that looks like a shoe need not be how the model tells a shoe: no truth is there to hold it "
-             "against.",
-    reference="Xiao et al. 2017, Fashion-MNIST, arXiv 1708.07747")
+    "against.",
+    reference="Xiao et al. 2017, Fashion-MNIST, arXiv 1708.07747",
+)
 def fashion_mnist() -> Dataset:
     """10,000 of the training images (the last 1,000 for validation) and all 10,000 test images, values 0 to 1."""
     return _shipped("fashion-mnist")
 
 
 @DATASETS.register(
-    "mnist", label="MNIST", has_ground_truth=False, classes=tuple("0123456789"),
+    "mnist",
+    label="MNIST",
+    has_ground_truth=False,
+    classes=tuple("0123456789"),
     summary="Handwritten digits, 28 x 28 grey pixels. Which pixels matter is not known; the models' own weights are.",
     formula="x = grey value / 255",
     misleads="Empty borders never vary, so weights there cost a model nothing and mean nothing.",
-    reference="LeCun et al. 1998, Gradient-based learning applied to document recognition")
+    reference="LeCun et al. 1998, Gradient-based learning applied to document recognition",
+)
 def mnist() -> Dataset:
     """10,000 digits: 8,000 for training, 1,000 for validation, 1,000 for testing, values 0 to 1."""
     return _shipped("mnist")
@@ -47,8 +55,9 @@ def _shipped(name: str) -> Dataset:
     record = next((r for r in store.manifest("data") if r["name"] == name), None)
     if record is None:
         raise InputError(f"{name} is missing from assets. Restore it from the repository.")
-    with np.load(store.checked(store.ASSETS / "data" / Path(record["file"]).name, record["sha256"]),
-                 allow_pickle=False) as file:
+    with np.load(
+        store.checked(store.ASSETS / "data" / Path(record["file"]).name, record["sha256"]), allow_pickle=False
+    ) as file:
         x, y = file["x"], file["y"].astype(np.int64)
     ends = np.cumsum([record["train"], record["val"], record["test"]])
     train, val, test = (_split(x[a:b], y[a:b]) for a, b in zip([0, *ends[:2]], ends))

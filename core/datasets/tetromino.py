@@ -44,48 +44,80 @@ LAYOUTS = {
 
 
 @DATASETS.register(
-    "xai-tris", label="XAI-TRIS",
+    "xai-tris",
+    label="XAI-TRIS",
     summary="A T and an L made of four squares in noise; which pixels matter is known exactly. In CORR "
-            "the noise is smooth, so background pixels tell about the noise under a shape: suppressors.",
+    "the noise is smooth, so background pixels tell about the noise under a shape: suppressors.",
     formula="x = a P/|P| + (1 − a) B/|B|",
     misleads="The truth says where the shape lies, not what a network must use. In RIGID with CORR plain edge "
-             "filters win, since its shapes have sharp edges.",
+    "filters win, since its shapes have sharp edges.",
     reference="Clark et al. 2023, XAI-TRIS, arXiv 2306.12816",
     options=(
-        Option("scenario", "LIN: a T or an L at fixed places. MULT: the same, multiplied into the noise. XOR: both, "
-               "the class is whether their signs differ. RIGID: a T or an L anywhere, turned any way.",
-               choices=SCENARIOS, default=XAI_TRIS["scenario"], form="{}"),
-        Option("background", "WHITE: every pixel's noise by itself. CORR: smooth noise, so that pixels beside a "
-               "shape tell about the noise under it (suppressors).", choices=BACKGROUNDS,
-               default=XAI_TRIS["background"], form="{}"),
-        Option("snr", "The share of the shape in the mixture with the noise, between 0 and 1.",
-               low=SMALLEST_SNR, high=1 - SMALLEST_SNR, default=XAI_TRIS["snr"], form="SNR {:g}"),
+        Option(
+            "scenario",
+            "LIN: a T or an L at fixed places. MULT: the same, multiplied into the noise. XOR: both, "
+            "the class is whether their signs differ. RIGID: a T or an L anywhere, turned any way.",
+            choices=SCENARIOS,
+            default=XAI_TRIS["scenario"],
+            form="{}",
+        ),
+        Option(
+            "background",
+            "WHITE: every pixel's noise by itself. CORR: smooth noise, so that pixels beside a "
+            "shape tell about the noise under it (suppressors).",
+            choices=BACKGROUNDS,
+            default=XAI_TRIS["background"],
+            form="{}",
+        ),
+        Option(
+            "snr",
+            "The share of the shape in the mixture with the noise, between 0 and 1.",
+            low=SMALLEST_SNR,
+            high=1 - SMALLEST_SNR,
+            default=XAI_TRIS["snr"],
+            form="SNR {:g}",
+        ),
         Option("size", "Edge of the image in pixels.", choices=tuple(LAYOUTS), form="{0} × {0}"),
-        Option("samples", "Images in all splits together, a multiple of 4.", low=FEWEST, high=1_000_000,
-               on_pages=False),
+        Option(
+            "samples", "Images in all splits together, a multiple of 4.", low=FEWEST, high=1_000_000, on_pages=False
+        ),
         Option("seed", "Seed of noise, places and split.", low=0, high=2**31 - 1, on_pages=False),
-    ))
-def xai_tris(scenario: str, background: str, snr: float, *, size: int = XAI_TRIS["size"],
-             samples: int = XAI_TRIS["samples"], seed: int = XAI_TRIS["data_seed"]) -> Dataset:
+    ),
+)
+def xai_tris(
+    scenario: str,
+    background: str,
+    snr: float,
+    *,
+    size: int = XAI_TRIS["size"],
+    samples: int = XAI_TRIS["samples"],
+    seed: int = XAI_TRIS["data_seed"],
+) -> Dataset:
     """One XAI-TRIS data set, made on first use and memory-mapped from disk afterwards.
 
     scenario: LIN, MULT, XOR or RIGID; background: WHITE or CORR; snr: the mixing weight a in (0, 1),
     ``x = a P/|P| + (1-a) B/|B|`` with Frobenius norms over the whole data set (MULT multiplies), then
     one scale so that max|x| = 1. Returns a Dataset of images (n,size,size). InputError names a bad value.
     """
-    recipe = {"scenario": one_of("scenario", scenario, SCENARIOS),
-              "background": one_of("background", background, BACKGROUNDS),
-              "snr": number("snr", snr), "size": int(one_of("size", size, tuple(LAYOUTS))),
-              "samples": whole_number("samples", samples, FEWEST, 1_000_000),
-              "seed": whole_number("seed", seed)}
+    recipe = {
+        "scenario": one_of("scenario", scenario, SCENARIOS),
+        "background": one_of("background", background, BACKGROUNDS),
+        "snr": number("snr", snr),
+        "size": int(one_of("size", size, tuple(LAYOUTS))),
+        "samples": whole_number("samples", samples, FEWEST, 1_000_000),
+        "seed": whole_number("seed", seed),
+    }
     if not 0 < recipe["snr"] < 1:
         raise InputError(f"snr must lie strictly between 0 and 1, not {snr!r}.")
     if recipe["samples"] % 4:
         raise InputError(f"samples must be a multiple of 4 (equal quarters of XOR), not {samples}.")
 
     size, samples = recipe["size"], recipe["samples"]
-    path = store.home() / "data" / store.key(
-        "xai-tris", recipe, store.sources("datasets"), [version(name) for name in ("numpy", "scipy")])
+    path = (
+        store.home()
+        / "data"
+        / store.key("xai-tris", recipe, store.sources("datasets"), [version(name) for name in ("numpy", "scipy")])
+    )
     arrays = store.load_folder(path)
     if arrays is None:
         x, y, shown = generate(**recipe)
@@ -101,8 +133,9 @@ def xai_tris(scenario: str, background: str, snr: float, *, size: int = XAI_TRIS
     def fresh(seed: int) -> Split:
         return Split(*generate(**{**recipe, "samples": max(4000, ends[0] // 4 * 4)}, draw=seed + 1))
 
-    return Dataset({"dataset": "xai-tris", **recipe}, train, val, test, union,
-                   "shown" if scenario == "RIGID" else "union", fresh)
+    return Dataset(
+        {"dataset": "xai-tris", **recipe}, train, val, test, union, "shown" if scenario == "RIGID" else "union", fresh
+    )
 
 
 def smoothed(images: np.ndarray, sigma: float) -> np.ndarray:
@@ -111,9 +144,17 @@ def smoothed(images: np.ndarray, sigma: float) -> np.ndarray:
     return smooth @ images @ smooth.T
 
 
-def generate(scenario: str, background: str, snr: float, size: int, samples: int, seed: int, draw: int = 0, *,
-             smooth: Callable[[np.ndarray, float], np.ndarray] = smoothed
-             ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def generate(
+    scenario: str,
+    background: str,
+    snr: float,
+    size: int,
+    samples: int,
+    seed: int,
+    draw: int = 0,
+    *,
+    smooth: Callable[[np.ndarray, float], np.ndarray] = smoothed,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Images (n,h,w) float32, labels (n,) int64 and shown masks (n,h,w) bool, in split order.
 
     ``draw`` > 0 gives other images of the same recipe; ``smooth`` filters the noise of CORR backgrounds.
@@ -157,8 +198,9 @@ def noise_correlation(background: str, mask: np.ndarray) -> np.ndarray:
     return (line[:, None, rows] * line[None, :, columns]).max(2)
 
 
-def _patterns(scenario: str, layout: Layout, size: int, kind: np.ndarray,
-              rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _patterns(
+    scenario: str, layout: Layout, size: int, kind: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """The distinct blurred shape images (p,h,w), and which one each sample shows (n,)."""
     t_and_l = fixed_shapes(size)
     if scenario in ("LIN", "MULT"):
@@ -182,7 +224,7 @@ def _ink(shape: np.ndarray, block: int) -> np.ndarray:
 
 
 def _put(image: np.ndarray, ink: np.ndarray, row: int, column: int) -> None:
-    image[row:row + ink.shape[0], column:column + ink.shape[1]] = ink
+    image[row : row + ink.shape[0], column : column + ink.shape[1]] = ink
 
 
 def fixed_shapes(size: int) -> np.ndarray:
@@ -204,7 +246,7 @@ def blur(images: np.ndarray, sigma: float) -> np.ndarray:
     if sigma:
         smooth = gaussian_matrix(images.shape[-1], sigma)
         for i in range(0, len(images), CHUNK):
-            images[i:i + CHUNK] = smooth @ images[i:i + CHUNK] @ smooth.T
+            images[i : i + CHUNK] = smooth @ images[i : i + CHUNK] @ smooth.T
     return images
 
 

@@ -50,22 +50,40 @@ def curves(progress: Callable[[str], None]) -> Iterator[Curve]:
 
 def _emd_by_pixels(progress: Callable[[str], None]) -> Iterator[Curve]:
     for name, maps in _maps().items():
-        yield _curve("EMD, a fifth of the pixels important", "pixels", name, [e * e for e in EDGES], [
-            lambda e=e, make=maps: emd(make(e), _square(e, round(0.45 * e))) for e in EDGES], progress)
+        yield _curve(
+            "EMD, a fifth of the pixels important",
+            "pixels",
+            name,
+            [e * e for e in EDGES],
+            [lambda e=e, make=maps: emd(make(e), _square(e, round(0.45 * e))) for e in EDGES],
+            progress,
+        )
 
 
 def _emd_by_mask(progress: Callable[[str], None]) -> Iterator[Curve]:
     for name, make in _maps().items():
         values = make(64)
-        yield _curve("EMD at 64 × 64", "important pixels", name, [e * e for e in MASKED], [
-            lambda e=e, v=values: emd(v, _square(64, e)) for e in MASKED], progress)
+        yield _curve(
+            "EMD at 64 × 64",
+            "important pixels",
+            name,
+            [e * e for e in MASKED],
+            [lambda e=e, v=values: emd(v, _square(64, e)) for e in MASKED],
+            progress,
+        )
 
 
 def _pattern(progress: Callable[[str], None]) -> Iterator[Curve]:
     data = pipeline.dataset(Spec()).train.x.reshape(-1, 4096)
     weights = np.random.default_rng(0).standard_normal(4096)
-    yield _curve("PatternLocal at 64 × 64", "training images", "second half", TRAINING, [
-        lambda n=n: local_pattern(weights, data[:n], data[0].astype(np.float64)) for n in TRAINING], progress)
+    yield _curve(
+        "PatternLocal at 64 × 64",
+        "training images",
+        "second half",
+        TRAINING,
+        [lambda n=n: local_pattern(weights, data[:n], data[0].astype(np.float64)) for n in TRAINING],
+        progress,
+    )
 
 
 def _openapi(progress: Callable[[str], None]) -> Iterator[Curve]:
@@ -76,8 +94,11 @@ def _openapi(progress: Callable[[str], None]) -> Iterator[Curve]:
                 torch.manual_seed(0)
                 network = Model("MLP", freeze(MODELS["MLP"].function(edge)), 0.0)
             x = np.random.default_rng(edge).standard_normal(edge * edge)
-            calls.append(lambda network=network, x=x, edge=edge, sampling=sampling: decision_features(
-                lambda rows: network.predict_proba(rows.reshape(-1, edge, edge)), x, 0, sampling=sampling))
+            calls.append(
+                lambda network=network, x=x, edge=edge, sampling=sampling: decision_features(
+                    lambda rows: network.predict_proba(rows.reshape(-1, edge, edge)), x, 0, sampling=sampling
+                )
+            )
         yield _curve("OpenAPI on an MLP", "pixels", sampling, [e * e for e in edges], calls, progress)
 
 
@@ -86,12 +107,24 @@ def _sweep(progress: Callable[[str], None]) -> Iterator[Curve]:
     values, masks = (np.stack([getattr(a, name) for a in attributions]) for name in ("values", "mask"))
     for workers in sorted({1, os.cpu_count() or 1}):
         name = "1 worker" if workers == 1 else f"{workers} workers"
-        yield _curve("EMDs of a sweep, 64 × 64", "maps", name, SWEPT, [
-            lambda n=n, w=workers: emds(values[:n], masks[:n], w) for n in SWEPT], progress)
+        yield _curve(
+            "EMDs of a sweep, 64 × 64",
+            "maps",
+            name,
+            SWEPT,
+            [lambda n=n, w=workers: emds(values[:n], masks[:n], w) for n in SWEPT],
+            progress,
+        )
 
 
-def _curve(panel: str, x_label: str, name: str, x: Sequence[float], calls: Sequence[Callable[[], object]],
-           progress: Callable[[str], None]) -> Curve:
+def _curve(
+    panel: str,
+    x_label: str,
+    name: str,
+    x: Sequence[float],
+    calls: Sequence[Callable[[], object]],
+    progress: Callable[[str], None],
+) -> Curve:
     seconds = []
     for size, call in zip(x, calls):
         progress(f"{panel}, {name}: {size:,} {x_label}")
@@ -110,6 +143,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 def _maps() -> dict[str, Callable[[int], np.ndarray]]:
     """A rough and a smooth random map, by their edge in pixels."""
+
     def noise(edge: int) -> np.ndarray:
         return np.random.default_rng(edge).standard_normal((edge, edge))
 
@@ -120,5 +154,5 @@ def _square(edge: int, side: int) -> np.ndarray:
     """A mask (edge,edge) with a square of ``side`` pixels in the middle."""
     mask = np.zeros((edge, edge), bool)
     first = (edge - side) // 2
-    mask[first:first + side, first:first + side] = True
+    mask[first : first + side, first : first + side] = True
     return mask

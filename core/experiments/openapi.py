@@ -30,8 +30,10 @@ DATASET_NAMES = ("fashion-mnist", "mnist")
 EXPLAINERS = ("openapi", "saliency", "gradient_x_input", "integrated_gradients", "lime")
 DEFAULT_IMAGES = 100
 EXACT_ERROR = 1e-6  # relative L1 distance above which an answer is wrong by more than rounding errors
-CLASSES_SHOWN = {"fashion-mnist": ("boot", "pullover", "coat", "sneaker", "T-shirt"),
-                 "mnist": ("0", "2", "3", "5", "7")}
+CLASSES_SHOWN = {
+    "fashion-mnist": ("boot", "pullover", "coat", "sneaker", "T-shirt"),
+    "mnist": ("0", "2", "3", "5", "7"),
+}
 
 
 def specs() -> Iterator[Spec]:
@@ -52,14 +54,17 @@ def openapi(images: int = DEFAULT_IMAGES, workers: int = 1, progress: Progress =
     fewest = min(len(pipeline.dataset(spec).test) for spec in specs())
     if not 1 <= images <= fewest:
         raise InputError(f"images must be between 1 and {fewest}, not {images}.")
-    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in (
-        "accuracy", "rounds", "means", "ablation", "consistency", "exactness", "same_region")}
+    tables: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("accuracy", "rounds", "means", "ablation", "consistency", "exactness", "same_region")
+    }
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_single_threaded) as pool:
         for spec in specs():
             where = {"dataset": spec.dataset, "model": spec.model}
             record = model_library.model_record(spec)
-            tables["accuracy"].append(where | {"train": record.facts["on_train"], "test": record.accuracy,
-                                               "n": len(pipeline.dataset(spec).test)})
+            tables["accuracy"].append(
+                where
+                | {"train": record.facts["on_train"], "test": record.accuracy, "n": len(pipeline.dataset(spec).test)}
+            )
             measured = []
             for row in pool.map(measure, [spec.replace(image=i) for i in range(images)]):
                 measured.append(row)
@@ -120,14 +125,23 @@ def measure(spec: Spec) -> dict[str, Any]:
     def judged(method: str, h: float, weights: np.ndarray, inputs: np.ndarray) -> dict[str, Any]:
         inputs = inputs.reshape(-1, *shape)
         others = white_box.pair_weights(network, inputs, context.target)
-        return {"method": method, "h": h, "reason": "", "wd": weight_difference(pairs, *others),
-                "relative_l1": relative_l1(weights, truth), "l1": l1_distance(weights, truth),
-                "rd": region_difference(switches, white_box.activation_patterns(network, inputs))}
+        return {
+            "method": method,
+            "h": h,
+            "reason": "",
+            "wd": weight_difference(pairs, *others),
+            "relative_l1": relative_l1(weights, truth),
+            "l1": l1_distance(weights, truth),
+            "rd": region_difference(switches, white_box.activation_patterns(network, inputs)),
+        }
 
     missing = {name: float("nan") for name in ("relative_l1", "l1", "rd", "wd")}
     decision = decision_features(context.predict_proba, x, context.target, seed=spec.seed)
-    rows = [judged("OpenAPI", float("nan"), decision.weights, decision.samples) if decision.exact else
-            {"method": "OpenAPI", "h": float("nan"), **missing, "reason": decision.reason}]
+    rows = [
+        judged("OpenAPI", float("nan"), decision.weights, decision.samples)
+        if decision.exact
+        else {"method": "OpenAPI", "h": float("nan"), **missing, "reason": decision.reason}
+    ]
     distances, rng = np.array(regions.DISTANCES), np.random.default_rng(spec.seed)  # one set of points for all images
     for estimator in finite_difference.ESTIMATORS.values():
         points = estimator.points(x.size, rng)
@@ -140,14 +154,20 @@ def measure(spec: Spec) -> dict[str, Any]:
             rows += [judged(estimator.label, float(h), w, x + h * points) for h, w in zip(distances, weights)]
 
     neighbour = regions.nearest(spec)
-    maps = {m: [pipeline.explain(spec.replace(method=m, image=i)).values for i in (spec.image, neighbour)]
-            for m in EXPLAINERS}
+    maps = {
+        m: [pipeline.explain(spec.replace(method=m, image=i)).values for i in (spec.image, neighbour)]
+        for m in EXPLAINERS
+    }
     deleted = {m: deletion_curve(context.predict_proba, x, both[0], context.target) for m, both in maps.items()}
-    return {"exactness": rows, "rounds": decision.rounds, "queries": decision.queries,
-            "cs": {m: cosine(*both) for m, both in maps.items()},
-            "cpp": {m: curve.cpp for m, curve in deleted.items()},
-            "changed": {m: curve.changed for m, curve in deleted.items()},
-            "same_region": [_in_region(spec, kind) for kind in (regions.POINT_IN_REGION, regions.IMAGE_IN_REGION)]}
+    return {
+        "exactness": rows,
+        "rounds": decision.rounds,
+        "queries": decision.queries,
+        "cs": {m: cosine(*both) for m, both in maps.items()},
+        "cpp": {m: curve.cpp for m, curve in deleted.items()},
+        "changed": {m: curve.changed for m, curve in deleted.items()},
+        "same_region": [_in_region(spec, kind) for kind in (regions.POINT_IN_REGION, regions.IMAGE_IN_REGION)],
+    }
 
 
 def _in_region(spec: Spec, kind: str) -> dict[str, Any] | None:
@@ -162,9 +182,12 @@ def _in_region(spec: Spec, kind: str) -> dict[str, Any] | None:
     switches = white_box.activation_patterns(network, both)
     at_image, at_point = (white_box.pair_weights(network, image[None], context.target) for image in both)
     answers = [decision_features(context.predict_proba, image.ravel(), context.target) for image in both]
-    return {"kind": kind, "rd": region_difference(switches[0], switches[1:]),
-            "wd": weight_difference(at_image[0][0], *at_point),
-            "cs": cosine(*(a.weights for a in answers)) if all(a.exact for a in answers) else float("nan")}
+    return {
+        "kind": kind,
+        "rd": region_difference(switches[0], switches[1:]),
+        "wd": weight_difference(at_image[0][0], *at_point),
+        "cs": cosine(*(a.weights for a in answers)) if all(a.exact for a in answers) else float("nan"),
+    }
 
 
 def mean_of_class(task: tuple[Spec, int, int]) -> dict[str, Any]:
@@ -178,9 +201,13 @@ def mean_of_class(task: tuple[Spec, int, int]) -> dict[str, Any]:
         answer = decision_features(context.predict_proba, context.image.ravel(), label)
         if answer.exact:
             weights.append(answer.weights)
-    return {"class": DATASETS[spec.dataset].classes[label], "n": len(chosen), "exact": len(weights),
-            "image": pipeline.dataset(spec).test.x[chosen].mean(0, dtype=np.float64),
-            "weights": np.mean(weights, axis=0).reshape(shape)}
+    return {
+        "class": DATASETS[spec.dataset].classes[label],
+        "n": len(chosen),
+        "exact": len(weights),
+        "image": pipeline.dataset(spec).test.x[chosen].mean(0, dtype=np.float64),
+        "weights": np.mean(weights, axis=0).reshape(shape),
+    }
 
 
 def _summary(measured: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -188,32 +215,55 @@ def _summary(measured: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any
     exactness = []
     for position, first in enumerate(measured[0]["exactness"]):
         rows = [image["exactness"][position] for image in measured]
-        exactness.append({"method": first["method"], "h": first["h"], "n": len(rows),
-                          "unanswered": sum(bool(r["reason"]) for r in rows),
-                          "wrong": sum(r["relative_l1"] > EXACT_ERROR for r in rows)}
-                         | _spread("relative_l1", rows) | _spread("l1", rows)
-                         | {name: _known(np.mean, [r[name] for r in rows]) for name in ("rd", "wd")})
+        exactness.append(
+            {
+                "method": first["method"],
+                "h": first["h"],
+                "n": len(rows),
+                "unanswered": sum(bool(r["reason"]) for r in rows),
+                "wrong": sum(r["relative_l1"] > EXACT_ERROR for r in rows),
+            }
+            | _spread("relative_l1", rows)
+            | _spread("l1", rows)
+            | {name: _known(np.mean, [r[name] for r in rows]) for name in ("rd", "wd")}
+        )
     pairs = [[image["same_region"][k] for image in measured if image["same_region"][k]] for k in range(2)]
     return {
         "exactness": exactness,
         "rounds": [{"n": len(measured)} | _spread("rounds", measured) | _spread("queries", measured)],
-        "consistency": [{"method": METHODS[m].label, "n": len(measured),
-                         "cs": np.array([image["cs"][m] for image in measured])}
-                        for m in EXPLAINERS],
-        "ablation": [{"method": METHODS[m].label, "n": len(measured),
-                      "cpp": np.mean([_extended(image["cpp"][m]) for image in measured], axis=0),
-                      "nlci": np.sum([_extended(image["changed"][m]) for image in measured], axis=0)}
-                     for m in EXPLAINERS],
-        "same_region": [{"partner": rows[0]["kind"], "n": len(rows), "rd": max(r["rd"] for r in rows),
-                         "wd": max(r["wd"] for r in rows), "cs": min(r["cs"] for r in rows)}
-                        for rows in pairs if rows],
+        "consistency": [
+            {"method": METHODS[m].label, "n": len(measured), "cs": np.array([image["cs"][m] for image in measured])}
+            for m in EXPLAINERS
+        ],
+        "ablation": [
+            {
+                "method": METHODS[m].label,
+                "n": len(measured),
+                "cpp": np.mean([_extended(image["cpp"][m]) for image in measured], axis=0),
+                "nlci": np.sum([_extended(image["changed"][m]) for image in measured], axis=0),
+            }
+            for m in EXPLAINERS
+        ],
+        "same_region": [
+            {
+                "partner": rows[0]["kind"],
+                "n": len(rows),
+                "rd": max(r["rd"] for r in rows),
+                "wd": max(r["wd"] for r in rows),
+                "cs": min(r["cs"] for r in rows),
+            }
+            for rows in pairs
+            if rows
+        ],
     }
 
 
 def _spread(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     values = [r[name] for r in rows]
-    return {f"{name}_{what}": _known(of, values) for what, of in
-            (("mean", np.mean), ("median", np.median), ("min", np.min), ("max", np.max))}
+    return {
+        f"{name}_{what}": _known(of, values)
+        for what, of in (("mean", np.mean), ("median", np.median), ("min", np.min), ("max", np.max))
+    }
 
 
 def _known(of: Callable, values: Sequence[float]) -> float:

@@ -67,8 +67,11 @@ def _emd(mapped: int, progress: Callable[[str], None]) -> Iterator[Row]:
     pixels = np.argwhere(np.ones((64, 64)))
     for scenario, background, snr in MAP_DATA:
         ours, theirs, differences = [], [], []
-        for spec in (Spec(scenario=scenario, background=background, snr=snr, method=method, image=image)
-                     for image in range(mapped) for method in pipeline.DEFAULT_METHODS):
+        for spec in (
+            Spec(scenario=scenario, background=background, snr=snr, method=method, image=image)
+            for image in range(mapped)
+            for method in pipeline.DEFAULT_METHODS
+        ):
             progress(f"EMD of {scenario} {background}, image {spec.image}, {spec.method}")
             a = pipeline.explain(spec)
             mass = np.abs(a.values).ravel() / np.abs(a.values).sum()
@@ -82,9 +85,12 @@ def _emd(mapped: int, progress: Callable[[str], None]) -> Iterator[Row]:
             theirs.append(time.perf_counter() - between)
             differences.append(abs(value / dense - 1))
         slowest = min(t / o for t, o in zip(theirs, ours))
-        yield Row(f"EMD, {scenario} {background}, {cost.shape[1]} important pixels, {len(ours)} maps "
-                  "(geometric means)", _mean(ours), _mean(theirs),
-                  f"relative difference {max(differences):.0e}; least gain {slowest:.1f} times")
+        yield Row(
+            f"EMD, {scenario} {background}, {cost.shape[1]} important pixels, {len(ours)} maps (geometric means)",
+            _mean(ours),
+            _mean(theirs),
+            f"relative difference {max(differences):.0e}; least gain {slowest:.1f} times",
+        )
 
 
 def _openapi(context: Context, progress: Callable[[str], None]) -> Row:
@@ -93,13 +99,17 @@ def _openapi(context: Context, progress: Callable[[str], None]) -> Row:
     seconds, decisions = [], []
     for sampling in ("orthogonal", "hypercube"):
         start = time.perf_counter()
-        decisions.append(decision_features(context.predict_proba, context.image.ravel(), context.target,
-                                       sampling=sampling))
+        decisions.append(
+            decision_features(context.predict_proba, context.image.ravel(), context.target, sampling=sampling)
+        )
         seconds.append(time.perf_counter() - start)
     a, b = (f.weights for f in decisions)
-    return Row(f"OpenAPI, {a.size:,} pixels, orthogonal (the paper's hypercube)", *seconds,
-               f"relative L1 difference {np.abs(a - b).sum() / np.abs(a).sum():.0e}; "
-               f"{decisions[0].queries:,} queries instead of {decisions[1].queries:,}")
+    return Row(
+        f"OpenAPI, {a.size:,} pixels, orthogonal (the paper's hypercube)",
+        *seconds,
+        f"relative L1 difference {np.abs(a - b).sum() / np.abs(a).sum():.0e}; "
+        f"{decisions[0].queries:,} queries instead of {decisions[1].queries:,}",
+    )
 
 
 def _data(progress: Callable[[str], None]) -> Row:
@@ -112,8 +122,11 @@ def _data(progress: Callable[[str], None]) -> Row:
         start = time.perf_counter()
         made.append(generate("XOR", "CORR", 0.05, 64, IMAGES_MADE, 0, smooth=smooth)[0])
         seconds.append(time.perf_counter() - start)
-    return Row(f"{IMAGES_MADE:,} images of 64 x 64 with correlated noise (image by image with scipy's filter)",
-               *(s / IMAGES_MADE for s in seconds), f"largest difference {np.abs(made[0] - made[1]).max():.0e}")
+    return Row(
+        f"{IMAGES_MADE:,} images of 64 x 64 with correlated noise (image by image with scipy's filter)",
+        *(s / IMAGES_MADE for s in seconds),
+        f"largest difference {np.abs(made[0] - made[1]).max():.0e}",
+    )
 
 
 def _mean(seconds: list[float]) -> float:
@@ -121,8 +134,9 @@ def _mean(seconds: list[float]) -> float:
     return float(np.exp(np.mean(np.log(seconds))))
 
 
-def _pattern(images: np.ndarray, contexts: list[Context], published: str | None,
-             progress: Callable[[str], None]) -> Iterator[Row]:
+def _pattern(
+    images: np.ndarray, contexts: list[Context], published: str | None, progress: Callable[[str], None]
+) -> Iterator[Row]:
     """PatternLocal's second half on 10,000 training images, all of them neighbours."""
     weights = np.stack([c.gradients(c.image[None]).ravel() for c in contexts])
     centers = np.stack([c.image.ravel() for c in contexts]).astype(np.float64)
@@ -163,8 +177,12 @@ def _lime(context: Context, progress: Callable[[str], None]) -> Row:
     lime = Lime(context.explained, interpretable_model=SkLearnRidge(alpha=1.0))
     x = torch.from_numpy(context.image)[None]
     theirs = _seconds(lambda: lime.attribute(x, n_samples=500, perturbations_per_eval=50), 2)
-    return Row("LIME, 500 mask samples, 4,096 pixels (captum at 50 perturbations a call)", ours, theirs,
-               "both random, with different draws")
+    return Row(
+        "LIME, 500 mask samples, 4,096 pixels (captum at 50 perturbations a call)",
+        ours,
+        theirs,
+        "both random, with different draws",
+    )
 
 
 def _seconds(call: Callable[[], object], times: int) -> float:

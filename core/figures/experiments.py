@@ -17,8 +17,13 @@ from core.figures.style import LIGHT
 
 FIGURE_WIDTH = 6.75  # inches: two columns of a paper
 # Okabe and Ito's colours, each with a marker, so that no line is identified by colour alone.
-LINES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
-         ("#56b4e9", "v", "-"))
+LINES = (
+    ("#0072b2", "o", "-"),
+    ("#d55e00", "s", "--"),
+    ("#009e73", "^", "-."),
+    ("#cc79a7", "D", ":"),
+    ("#56b4e9", "v", "-"),
+)
 CURVE_MARKERS, CURVE_DASHES = ("o", "s", "^"), ("-", "--", ":")
 CURVE_COLOURS = (LIGHT.outline, "#2065ab", "#d6604d")
 
@@ -30,16 +35,23 @@ def openapi(tables: Mapping[str, Any]) -> dict[str, Figure]:
     exact = tables["exactness"]
     return {
         "figure-2-mean-images": _means(tables["means"]),
-        "figure-3-cpp": _columns(tables["ablation"], lambda axis, rows: _curves(axis, rows, "cpp"),
-                                 "features removed", "CPP"),
-        "figure-3-nlci": _columns(tables["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"),
-                                  "features removed", "NLCI (images)"),
-        "figure-4-consistency": _columns(tables["consistency"], _sorted, "images, sorted",
-                                         "cosine to the neighbour's"),
-        **{name: _columns(exact, lambda axis, rows, of=of: _against_h(axis, rows, of), "h", label)
-           for name, of, label in (("figure-5-region-difference", "rd", "mean RD"),
-                                   ("figure-6-weight-difference", "wd", "mean WD"),
-                                   ("figure-7-l1-distance", "l1_mean", "L1Dist: mean, min, max"))},
+        "figure-3-cpp": _columns(
+            tables["ablation"], lambda axis, rows: _curves(axis, rows, "cpp"), "features removed", "CPP"
+        ),
+        "figure-3-nlci": _columns(
+            tables["ablation"], lambda axis, rows: _curves(axis, rows, "nlci"), "features removed", "NLCI (images)"
+        ),
+        "figure-4-consistency": _columns(
+            tables["consistency"], _sorted, "images, sorted", "cosine to the neighbour's"
+        ),
+        **{
+            name: _columns(exact, lambda axis, rows, of=of: _against_h(axis, rows, of), "h", label)
+            for name, of, label in (
+                ("figure-5-region-difference", "rd", "mean RD"),
+                ("figure-6-weight-difference", "wd", "mean WD"),
+                ("figure-7-l1-distance", "l1_mean", "L1Dist: mean, min, max"),
+            )
+        },
     }
 
 
@@ -75,8 +87,17 @@ def _curves(axis: Axes, rows: Rows, name: str) -> None:
 def _sorted(axis: Axes, rows: Rows) -> None:
     for row, (colour, marker, dash) in zip(rows, LINES):
         values = np.sort(row["cs"])[::-1]
-        axis.plot(np.arange(1, len(values) + 1), values, dash, color=colour, lw=0.9, marker=marker,
-                  markevery=max(1, len(values) // 5), ms=2.5, label=row["method"])
+        axis.plot(
+            np.arange(1, len(values) + 1),
+            values,
+            dash,
+            color=colour,
+            lw=0.9,
+            marker=marker,
+            markevery=max(1, len(values) // 5),
+            ms=2.5,
+            label=row["method"],
+        )
 
 
 def _against_h(axis: Axes, rows: Rows, name: str) -> None:
@@ -104,8 +125,10 @@ def _against_h(axis: Axes, rows: Rows, name: str) -> None:
 
 def _means(rows: Rows) -> Figure:
     """Mean images of some classes, and below the mean decision features of each model: red for, blue against."""
-    sets = {dataset: [row for row in rows if row["dataset"] == dataset] for dataset in
-            dict.fromkeys(row["dataset"] for row in rows)}
+    sets = {
+        dataset: [row for row in rows if row["dataset"] == dataset]
+        for dataset in dict.fromkeys(row["dataset"] for row in rows)
+    }
     columns = sum(len({row["class"] for row in class_rows}) for class_rows in sets.values())
     models = list(dict.fromkeys(row["model"] for row in rows))
     side = FIGURE_WIDTH / (columns + 0.6)
@@ -113,8 +136,11 @@ def _means(rows: Rows) -> Figure:
     FigureCanvasAgg(figure)
     axes = figure.subplots(1 + len(models), columns, squeeze=False)
     signed = LinearSegmentedColormap.from_list("", list(LIGHT.signed))
-    cells = [(dataset, name) for dataset, class_rows in sets.items()
-              for name in dict.fromkeys(row["class"] for row in class_rows)]
+    cells = [
+        (dataset, name)
+        for dataset, class_rows in sets.items()
+        for name in dict.fromkeys(row["class"] for row in class_rows)
+    ]
     for column, (dataset, name) in zip(axes.T, cells):
         class_rows = {row["model"]: row for row in sets[dataset] if row["class"] == name}
         mean = next(iter(class_rows.values()))["image"]
@@ -153,8 +179,16 @@ def growth(lines: Sequence[Line], width: float = 9.0, across: int = 3) -> Figure
     for axis, panel in zip(axes, panels):
         panel_lines = [line for line in lines if line.panel == panel]
         for line, marker, dash, colour in zip(panel_lines, CURVE_MARKERS, CURVE_DASHES, CURVE_COLOURS):
-            axis.loglog(line.x, line.y, dash, marker=marker, markersize=4, color=colour, linewidth=1.4,
-                        label=f"{line.name}: {line.y[-1]:.2g} s at {line.x[-1]:,g}")
+            axis.loglog(
+                line.x,
+                line.y,
+                dash,
+                marker=marker,
+                markersize=4,
+                color=colour,
+                linewidth=1.4,
+                label=f"{line.name}: {line.y[-1]:.2g} s at {line.x[-1]:,g}",
+            )
         axis.set_title(panel, fontsize=9, loc="left")
         axis.set_xlabel(panel_lines[0].x_label, fontsize=8)
         axis.set_ylabel("seconds", fontsize=8)
@@ -169,6 +203,6 @@ def growth(lines: Sequence[Line], width: float = 9.0, across: int = 3) -> Figure
         axis.grid(True, color="#dddddd", linewidth=0.5)
         axis.spines[["top", "right"]].set_visible(False)
         axis.legend(fontsize=7, frameon=False)
-    for axis in axes[len(panels):]:
+    for axis in axes[len(panels) :]:
         axis.set_visible(False)
     return figure

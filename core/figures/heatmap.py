@@ -24,9 +24,18 @@ def script_and_style() -> tuple[str, str]:
     return (assets / "heatmap.js").read_text(), (assets / "heatmap.css").read_text()
 
 
-def heatmap(values: np.ndarray, limit: float, kind: str, theme: Theme, *, mask: np.ndarray | None = None,
-            pixel: tuple[int, int] | None = None, hatched: np.ndarray | None = None, over: np.ndarray | None = None,
-            words: Mapping[int, str] | None = None) -> dict:
+def heatmap(
+    values: np.ndarray,
+    limit: float,
+    kind: str,
+    theme: Theme,
+    *,
+    mask: np.ndarray | None = None,
+    pixel: tuple[int, int] | None = None,
+    hatched: np.ndarray | None = None,
+    over: np.ndarray | None = None,
+    words: Mapping[int, str] | None = None,
+) -> dict:
     """One panel of values (h,w): row 0 on top, zero neutral, crisp pixels; all of it can be written as JSON.
 
     The colours of the ``kind`` (one of ``core.figures.style.KINDS``) run from -limit or 0 to limit. ``over (h,w)``
@@ -46,12 +55,19 @@ def heatmap(values: np.ndarray, limit: float, kind: str, theme: Theme, *, mask: 
         lines.append(_line(strokes, theme.text, 1.0))
     if pixel is not None:
         row, column = pixel
-        corners = [(column + x, row + y) for x, y in ((-.5, -.5), (.5, -.5), (.5, .5), (-.5, .5), (-.5, -.5))]
+        corners = [
+            (column + x, row + y) for x, y in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))
+        ]
         lines.append(_line(list(zip(corners, corners[1:])), MARK, 2.5))
     rows, columns = values.shape
-    return {"rows": rows, "columns": columns, "picture": thumbnails.address(thumbnails.png(Image.fromarray(picture))),
-            "percents": base64.b64encode(percents(values).tobytes()).decode(), "lines": lines,
-            "words": dict(words or {})}
+    return {
+        "rows": rows,
+        "columns": columns,
+        "picture": thumbnails.address(thumbnails.png(Image.fromarray(picture))),
+        "percents": base64.b64encode(percents(values).tobytes()).decode(),
+        "lines": lines,
+        "words": dict(words or {}),
+    }
 
 
 def percents(values: np.ndarray) -> np.ndarray:
@@ -61,5 +77,5 @@ def percents(values: np.ndarray) -> np.ndarray:
 
 def _line(segments: Sequence[tuple], colour: str, width: float) -> dict:
     """Segments between pixel centres as an SVG path, in which a pixel's corner and not its centre is whole."""
-    path = "".join(f"M{x0 + .5:g} {y0 + .5:g}L{x1 + .5:g} {y1 + .5:g}" for (x0, y0), (x1, y1) in segments)
+    path = "".join(f"M{x0 + 0.5:g} {y0 + 0.5:g}L{x1 + 0.5:g} {y1 + 0.5:g}" for (x0, y0), (x1, y1) in segments)
     return {"path": path, "colour": colour, "width": width}

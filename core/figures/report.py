@@ -43,25 +43,40 @@ class Shown:
     mask: np.ndarray | None = None
 
 
-def page(title: str, caption: str, rows: Sequence[tuple[str, Sequence[Shown]]], table: Sequence[Mapping[str, Any]],
-         texts: Mapping[str, str], scale: str = "panel") -> str:
+def page(
+    title: str,
+    caption: str,
+    rows: Sequence[tuple[str, Sequence[Shown]]],
+    table: Sequence[Mapping[str, Any]],
+    texts: Mapping[str, str],
+    scale: str = "panel",
+) -> str:
     """The html file: ``rows`` of panels, a ``table`` of scores, and ``texts`` (settings, commands) by heading."""
-    body = [f"<h1>{html.escape(title)}</h1><p>{html.escape(caption)}</p>",
-            "<p class='quiet'>Move the pointer over a map to read all maps there, in percent of each one's largest "
-            f"value. Colours: {SCALES[scale]}; red for the explained class, blue against it.</p>"]
-    maps = [p.values for _, panels in rows for p in panels
-            if p.kind in ("signed", "magnitude") and p.values is not None]
+    body = [
+        f"<h1>{html.escape(title)}</h1><p>{html.escape(caption)}</p>",
+        "<p class='quiet'>Move the pointer over a map to read all maps there, in percent of each one's largest "
+        f"value. Colours: {SCALES[scale]}; red for the explained class, blue against it.</p>",
+    ]
+    maps = [
+        p.values for _, panels in rows for p in panels if p.kind in ("signed", "magnitude") and p.values is not None
+    ]
     shared = limits(maps, scale)[0] if maps and scale == "shared" else None
     for name, panels in rows:
-        body.append(f"{f'<h2>{html.escape(name)}</h2>' if name else ''}<div class='row'>"
-                    + "".join(_panel(p, scale, shared) for p in panels) + "</div>")
+        body.append(
+            f"{f'<h2>{html.escape(name)}</h2>' if name else ''}<div class='row'>"
+            + "".join(_panel(p, scale, shared) for p in panels)
+            + "</div>"
+        )
     body.append("<h2>Scores</h2>" + _table(table))
     body += [f"<h2>{html.escape(name)}</h2><pre>{html.escape(text)}</pre>" for name, text in texts.items()]
     script, style = script_and_style()
-    return ("<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-            f"<meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
-            f"<style>{STYLE}{style}</style></head><body>" + "\n".join(body)
-            + f"<script type='module'>{script}{START}</script></body></html>")
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
+        f"<style>{STYLE}{style}</style></head><body>"
+        + "\n".join(body)
+        + f"<script type='module'>{script}{START}</script></body></html>"
+    )
 
 
 def _panel(panel: Shown, scale: str, shared: float | None) -> str:
@@ -73,8 +88,10 @@ def _panel(panel: Shown, scale: str, shared: float | None) -> str:
         values, limit = shown(values, shared or limit, scale)
     drawn = heatmap(values, limit, panel.kind, LIGHT, mask=panel.mask)
     content = {**drawn, "title": "", "below": "", "alt": f"{panel.title}: {panel.below}"}
-    return (f"<figure style='width:{WIDTH}px'>{words}<div data-map='{html.escape(json.dumps(content), quote=True)}'>"
-            f"{FRAME}</div><figcaption>{html.escape(panel.below)}</figcaption></figure>")
+    return (
+        f"<figure style='width:{WIDTH}px'>{words}<div data-map='{html.escape(json.dumps(content), quote=True)}'>"
+        f"{FRAME}</div><figcaption>{html.escape(panel.below)}</figcaption></figure>"
+    )
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:

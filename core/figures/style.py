@@ -12,16 +12,60 @@ from core.types import Attribution, InputError, one_of
 
 # ColorBrewer RdBu (reversed) and Crameri's berlin, their middle replaced by the page's own background so
 # that zero looks like nothing; cividis (Nunez et al. 2018) for magnitudes.
-_RED_BLUE = ("#053061", "#2065ab", "#4393c3", "#90c4dd", "#d1e5f0", "#ffffff",
-             "#fddbc7", "#f3a481", "#d6604d", "#b1182b", "#67001f")
-_BERLIN = ("#9eb0ff", "#62a6e0", "#3280a6", "#20526a", "#112732", "#0e1117",
-           "#371000", "#61200b", "#964a36", "#ca7b71", "#ffadad")
-_CIVIDIS = ("#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78",
-            "#948e77", "#aea371", "#c8b866", "#e5cf52", "#fee838")
+_RED_BLUE = (
+    "#053061",
+    "#2065ab",
+    "#4393c3",
+    "#90c4dd",
+    "#d1e5f0",
+    "#ffffff",
+    "#fddbc7",
+    "#f3a481",
+    "#d6604d",
+    "#b1182b",
+    "#67001f",
+)
+_BERLIN = (
+    "#9eb0ff",
+    "#62a6e0",
+    "#3280a6",
+    "#20526a",
+    "#112732",
+    "#0e1117",
+    "#371000",
+    "#61200b",
+    "#964a36",
+    "#ca7b71",
+    "#ffadad",
+)
+_CIVIDIS = (
+    "#00224e",
+    "#083370",
+    "#35456c",
+    "#4f576c",
+    "#666970",
+    "#7d7c78",
+    "#948e77",
+    "#aea371",
+    "#c8b866",
+    "#e5cf52",
+    "#fee838",
+)
 _GREYS = ("#000000", "#808080", "#ffffff")
 # ColorBrewer PuOr and Purples.
-_PURPLE_ORANGE = ("#2d004b", "#532687", "#8073ac", "#b1aad1", "#d8daeb", "#ffffff",
-                  "#fee0b6", "#fcb761", "#e08214", "#b25706", "#7f3b08")
+_PURPLE_ORANGE = (
+    "#2d004b",
+    "#532687",
+    "#8073ac",
+    "#b1aad1",
+    "#d8daeb",
+    "#ffffff",
+    "#fee0b6",
+    "#fcb761",
+    "#e08214",
+    "#b25706",
+    "#7f3b08",
+)
 _PURPLES = ("#ffffff", "#efedf5", "#dadaeb", "#bcbddc", "#9e9ac8", "#807dba", "#6a51a3", "#54278f", "#3f007d")
 Array = np.ndarray  # for pages, which compute nothing with arrays
 LEVELS = 255  # odd, so that zero has a colour of its own
@@ -49,8 +93,12 @@ class Theme:
 
     def colours(self, kind: str) -> tuple[str, ...]:
         """The colours of a panel of one of KINDS."""
-        return {"signed": self.signed, "magnitude": self.magnitude, "image": self.image,
-                "truth": (self.background, self.outline)}[kind]
+        return {
+            "signed": self.signed,
+            "magnitude": self.magnitude,
+            "image": self.image,
+            "truth": (self.background, self.outline),
+        }[kind]
 
 
 LIGHT = Theme(_RED_BLUE, "#0a8f4e", "#31333f", "#ffffff")
@@ -75,14 +123,15 @@ PALETTES = {
     "red-blue": Palette("Red for, blue against", _RED_BLUE, _CIVIDIS, False),
     "purple-orange": Palette("Orange for, purple against", _PURPLE_ORANGE, _PURPLES, False),
     "cividis": Palette("Yellow for, blue against (grey print keeps signs)", _CIVIDIS, _CIVIDIS, True, "#c2185b"),
-    "greys": Palette("White for, black against (grey print keeps signs)", _GREYS, ("#ffffff", "#000000"), True,
-                     "#c2185b"),
+    "greys": Palette(
+        "White for, black against (grey print keeps signs)", _GREYS, ("#ffffff", "#000000"), True, "#c2185b"
+    ),
 }
 
 
 def coloured(values: np.ndarray, low: float, high: float, colours: Sequence[str]) -> np.ndarray:
     """Values (...) as colours ``(...,3)`` uint8: the first colour at low, the last at high, NaN light grey."""
-    stops = np.array([[int(c[i:i + 2], 16) for i in (1, 3, 5)] for c in (*colours, MISSING)], float)
+    stops = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (*colours, MISSING)], float)
     levels = np.linspace(0, len(colours) - 1, LEVELS)
     table = np.stack([np.interp(levels, np.arange(len(colours)), channel) for channel in stops[:-1].T], -1)
     table = np.concatenate([table, stops[-1:]]).round().astype(np.uint8)
@@ -140,8 +189,10 @@ def region_borders(region: np.ndarray, at: np.ndarray) -> list[tuple[tuple[float
     """
     half = (at[1] - at[0]) / 2
     across, down = np.diff(region, axis=1) != 0, np.diff(region, axis=0) != 0
-    return [*(((at[c] + half, at[r] - half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(across)),
-            *(((at[c] - half, at[r] + half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(down))]
+    return [
+        *(((at[c] + half, at[r] - half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(across)),
+        *(((at[c] - half, at[r] + half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(down)),
+    ]
 
 
 def outline(mask: np.ndarray) -> list[tuple[tuple[float, float], tuple[float, float]]]:
@@ -160,8 +211,10 @@ def _outline(shape: tuple[int, int], content: bytes) -> tuple:
     across = np.diff(padded, axis=0)[:, 1:-1] != 0  # edge above row i
     down = np.diff(padded, axis=1)[1:-1] != 0  # edge left of column j
     lines = [((a - 0.5, i - 0.5), (b - 0.5, i - 0.5)) for i, row in enumerate(across) for a, b in _runs(row)]
-    return (*lines, *(((j - 0.5, a - 0.5), (j - 0.5, b - 0.5)) for j, column in enumerate(down.T)
-                      for a, b in _runs(column)))
+    return (
+        *lines,
+        *(((j - 0.5, a - 0.5), (j - 0.5, b - 0.5)) for j, column in enumerate(down.T) for a, b in _runs(column)),
+    )
 
 
 def _runs(flags: np.ndarray) -> list[tuple[int, int]]:

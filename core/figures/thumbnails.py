@@ -17,11 +17,18 @@ SMALLEST_EDGE = 256  # pixels: outlines stay thin and zooming stays crisp
 
 def rgb(colour: str) -> np.ndarray:
     """``#rrggbb`` as three numbers of type uint8."""
-    return np.array([int(colour[i:i + 2], 16) for i in (1, 3, 5)], np.uint8)
+    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], np.uint8)
 
 
-def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed: bool, mask: np.ndarray | None = None,
-            limit: float | None = None) -> bytes:
+def picture(
+    values: np.ndarray,
+    colours: Sequence[str],
+    theme: Theme,
+    *,
+    signed: bool,
+    mask: np.ndarray | None = None,
+    limit: float | None = None,
+) -> bytes:
     """A map ``values (h,w)`` as a PNG file: row 0 on top, zero neutral, crisp pixels, ``mask (h,w)`` outlined.
 
     ``limit`` is drawn in full colour, by default the largest |value|.
@@ -37,8 +44,11 @@ def picture(values: np.ndarray, colours: Sequence[str], theme: Theme, *, signed:
     return png(image)
 
 
-def dots(layers: Sequence[tuple[np.ndarray, np.ndarray, str]], span: tuple[Sequence[float], Sequence[float]],
-         width: int = 480) -> bytes:
+def dots(
+    layers: Sequence[tuple[np.ndarray, np.ndarray, str]],
+    span: tuple[Sequence[float], Sequence[float]],
+    width: int = 480,
+) -> bytes:
     """Points as marks on a transparent picture that covers ``span`` ((left, right), (bottom, top)), as a PNG file.
 
     Each layer has points (n,2), colours (n,3) uint8 and a mark: disc, cross or ring; later points lie on top.
@@ -65,10 +75,18 @@ def _dots(layers: tuple, span: tuple, width: int) -> bytes:
 
 def _mark(name: str, radius: int) -> np.ndarray:
     """Offsets (k,2) of the pixels of a mark."""
-    row, column = np.mgrid[-radius:radius + 1, -radius:radius + 1]
+    row, column = np.mgrid[-radius : radius + 1, -radius : radius + 1]
     far = np.hypot(row, column)
-    return np.argwhere({"disc": far <= radius - 0.5, "ring": np.abs(far - radius + 1) <= 0.7,
-                        "cross": np.abs(np.abs(row) - np.abs(column)) <= 1}[name]) - radius
+    return (
+        np.argwhere(
+            {
+                "disc": far <= radius - 0.5,
+                "ring": np.abs(far - radius + 1) <= 0.7,
+                "cross": np.abs(np.abs(row) - np.abs(column)) <= 1,
+            }[name]
+        )
+        - radius
+    )
 
 
 def png(image: Image.Image) -> bytes:

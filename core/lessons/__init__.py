@@ -40,23 +40,64 @@ from core.methods.pattern import distances
 from core.registry import METHODS
 from core.types import Spec
 
-LESSON_STEPS = {"idea": (), "two variables": ("sigma_d", "x2_weight"), "weight to pattern": ("sigma_d",),
-         "XOR": ("sigma_d", "tau", "bandwidth"), "bandwidth": ("sigma_d", "bandwidth"),
-         "images": ("lesson_image", "correlation")}  # with their sliders
+LESSON_STEPS = {
+    "idea": (),
+    "two variables": ("sigma_d", "x2_weight"),
+    "weight to pattern": ("sigma_d",),
+    "XOR": ("sigma_d", "tau", "bandwidth"),
+    "bandwidth": ("sigma_d", "bandwidth"),
+    "images": ("lesson_image", "correlation"),
+}  # with their sliders
 
 SIMPLEST = Spec(scenario="LIN", background="CORR", snr=0.05, size=64, model="LLR")  # two variables, as images
 
-__all__ = ["BACKGROUNDS", "BEST", "CURVE", "FAMILIES", "GLOSSARY", "IMAGE_SPEC", "LESSON_STEPS", "PLANE_SPEC",
-           "SAMPLED", "SIMPLEST", "SLIDERS", "THRESHOLDS", "WEIGHTS", "ZONES", "Background", "BandwidthCurve",
-           "Example", "Picture", "SuppressorPlane", "TwoVariables", "WeightToPattern", "Xor", "bandwidth_curve",
-           "check", "comparison", "entries", "example", "images", "numbers", "suppressor_plane", "two_variables",
-           "weight_to_pattern", "xor"]
+__all__ = [
+    "BACKGROUNDS",
+    "BEST",
+    "CURVE",
+    "FAMILIES",
+    "GLOSSARY",
+    "IMAGE_SPEC",
+    "LESSON_STEPS",
+    "PLANE_SPEC",
+    "SAMPLED",
+    "SIMPLEST",
+    "SLIDERS",
+    "THRESHOLDS",
+    "WEIGHTS",
+    "ZONES",
+    "Background",
+    "BandwidthCurve",
+    "Example",
+    "Picture",
+    "SuppressorPlane",
+    "TwoVariables",
+    "WeightToPattern",
+    "Xor",
+    "bandwidth_curve",
+    "check",
+    "comparison",
+    "entries",
+    "example",
+    "images",
+    "numbers",
+    "suppressor_plane",
+    "two_variables",
+    "weight_to_pattern",
+    "xor",
+]
 
 
 def numbers(step: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of one step as plain values, for the sliders' ``settings`` (see ``check``)."""
-    compute = {"idea": suppressor_plane, "two variables": two_variables, "weight to pattern": weight_to_pattern,
-               "XOR": xor, "bandwidth": bandwidth_curve, "images": images}[step]
+    compute = {
+        "idea": suppressor_plane,
+        "two variables": two_variables,
+        "weight to pattern": weight_to_pattern,
+        "XOR": xor,
+        "bandwidth": bandwidth_curve,
+        "images": images,
+    }[step]
     result = compute(*(settings[name] for name in LESSON_STEPS[step]))
     return {b.name: b.numbers() for b in result} if isinstance(result, tuple) else result.numbers()
 
@@ -77,5 +118,8 @@ def comparison(step: str, settings: Mapping[str, Any]) -> tuple[Spec, dict[str, 
     x = xor(settings["sigma_d"], settings["tau"], settings["bandwidth"]).x[:500]
     wide = settings["bandwidth"] / float(np.median(distances(x, x)))
     return IMAGE_SPEC.replace(background="CORR"), {
-        "gradient": {}, "lime": {}, "kernelshap": {},
-        "patternlocal": {"bandwidth": round(min(max(wide, option.low), option.high), 3)}}
+        "gradient": {},
+        "lime": {},
+        "kernelshap": {},
+        "patternlocal": {"bandwidth": round(min(max(wide, option.low), option.high), 3)},
+    }

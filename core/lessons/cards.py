@@ -120,8 +120,11 @@ def _one_of_a_kind(name: str) -> Example:
 
 
 def _model(name: str) -> Example:
-    ready = [r for r in model_library.model_records()
-             if r.spec.model == name and r.available and r.spec.size in (CARD_EDGE, 0)]
+    ready = [
+        r
+        for r in model_library.model_records()
+        if r.spec.model == name and r.available and r.spec.size in (CARD_EDGE, 0)
+    ]
     if not ready:
         raise NotApplicable(f"No trained {CARD_EDGE} × {CARD_EDGE} version, so there is no small example.")
     like = ("dataset", "background", "scenario", "snr")  # the more of these the example shares, the better
@@ -130,5 +133,8 @@ def _model(name: str) -> Example:
     a = pipeline.explain(spec)
     network, images = pipeline.model(spec), pipeline.dataset(spec).test.x
     data, mask = DATASETS[spec.dataset].describe(spec), (a.mask if a.mask.any() else None)
-    return Example((Picture(a.image, "image", data, mask), _map(a, f"weights, {record.accuracy:.1%} right")),
-                   _timed(network.predict_proba, images), f"to answer {len(images):,} images")
+    return Example(
+        (Picture(a.image, "image", data, mask), _map(a, f"weights, {record.accuracy:.1%} right")),
+        _timed(network.predict_proba, images),
+        f"to answer {len(images):,} images",
+    )

@@ -18,8 +18,13 @@ PLANE_SPEC = Spec(scenario="XOR", background="CORR", snr=0.35, size=8, model="ML
 IMAGE_SPEC = Spec(scenario="XOR", snr=0.05, size=64, model="MLP")
 BACKGROUNDS = tetromino.BACKGROUNDS
 FEWER_SAMPLES = {"n_samples": 500}  # half the default, because a class is waiting
-PICTURED: dict[str, dict[str, Any]] = {"gradient": {}, "lime": FEWER_SAMPLES, "kernelshap": FEWER_SAMPLES,
-                                       "openapi": {}, "patternlocal": {}}
+PICTURED: dict[str, dict[str, Any]] = {
+    "gradient": {},
+    "lime": FEWER_SAMPLES,
+    "kernelshap": FEWER_SAMPLES,
+    "openapi": {},
+    "patternlocal": {},
+}
 THRESHOLDS = np.linspace(0, 0.99, 100)
 ZONES = ("inside the shape", "on correlated background", "elsewhere")
 IMAGES_IN_PLANE = 1200  # training images drawn in the plane
@@ -82,9 +87,17 @@ def _suppressor_plane(spec: Spec) -> SuppressorPlane:
     slope = plane @ weight
     foot = -context.outputs(image[None])[0] * slope / (slope @ slope)
     along = np.array([-slope[1], slope[0]]) / np.linalg.norm(slope) * np.ptp(np.concatenate([across, up]))
-    return SuppressorPlane(points, np.asarray(context.training.y[:IMAGES_IN_PLANE]), across, up, margin,
-                np.stack([foot - along, foot + along]), slope / np.linalg.norm(slope),
-                plane @ pattern / np.linalg.norm(pattern), maps)
+    return SuppressorPlane(
+        points,
+        np.asarray(context.training.y[:IMAGES_IN_PLANE]),
+        across,
+        up,
+        margin,
+        np.stack([foot - along, foot + along]),
+        slope / np.linalg.norm(slope),
+        plane @ pattern / np.linalg.norm(pattern),
+        maps,
+    )
 
 
 @dataclass(frozen=True)
@@ -92,7 +105,8 @@ class Background:
     """Step 4 for one background: ``maps`` by method, and where their mass lies.
 
     ``related (h,w)`` is each pixel's largest correlation with the noise under the shape, ``near (h,w)`` the
-    background on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those of a uniform
+    background on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those of
+    a uniform
     map; ``curve (k,)`` the share on background whose correlation exceeds each of THRESHOLDS, ``even_curve`` that of
     the uniform map.
     """
@@ -118,20 +132,32 @@ class Background:
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of this step as plain values."""
-        return {"zones": list(ZONES), "shares": {m: v.tolist() for m, v in self.zones.items()},
-                "even_map": self.even.tolist(), "thresholds": THRESHOLDS.tolist(),
-                "curve": {m: v.tolist() for m, v in self.curve.items()}, "accuracy": self.accuracy}
+        return {
+            "zones": list(ZONES),
+            "shares": {m: v.tolist() for m, v in self.zones.items()},
+            "even_map": self.even.tolist(),
+            "thresholds": THRESHOLDS.tolist(),
+            "curve": {m: v.tolist() for m, v in self.curve.items()},
+            "accuracy": self.accuracy,
+        }
 
 
 @pipeline.same_networks()
-def images(image: int, correlation: float,
-           progress: Callable[[int, int, str], None] | None = None) -> tuple[Background, ...]:
+def images(
+    image: int, correlation: float, progress: Callable[[int, int, str], None] | None = None
+) -> tuple[Background, ...]:
     """The same methods on the same test image number of the WHITE and the CORR data set at equal SNR."""
-    specs = {(name, method): IMAGE_SPEC.replace(background=name, image=image, method=method, options=PICTURED[method])
-             for name in BACKGROUNDS for method in PICTURED}
+    specs = {
+        (name, method): IMAGE_SPEC.replace(background=name, image=image, method=method, options=PICTURED[method])
+        for name in BACKGROUNDS
+        for method in PICTURED
+    }
     with ThreadPoolExecutor(len(BACKGROUNDS), thread_name_prefix="lesson") as pool:  # both data sets in parallel
-        tasks = [pool.submit(copy_context().run, _map, specs[name, method])  # the same networks in every thread
-                   for method in PICTURED for name in BACKGROUNDS]
+        tasks = [
+            pool.submit(copy_context().run, _map, specs[name, method])  # the same networks in every thread
+            for method in PICTURED
+            for name in BACKGROUNDS
+        ]
         for done, _ in enumerate(as_completed(tasks)):
             if progress:
                 progress(done, len(tasks), "maps")
@@ -143,10 +169,16 @@ def _background(name: str, maps: Mapping[str, Attribution], correlation: float) 
     mask = next(iter(maps.values())).mask
     related, even = tetromino.noise_correlation(name, mask), np.ones(mask.shape)
     return Background(
-        name, maps, related, ~mask & (related > correlation),
+        name,
+        maps,
+        related,
+        ~mask & (related > correlation),
         {m: zones(a.values, mask, related, correlation) for m, a in maps.items()},
-        zones(even, mask, related, correlation), {m: curve(a.values, mask, related) for m, a in maps.items()},
-        curve(even, mask, related), model_library.model_record(IMAGE_SPEC.replace(background=name)).accuracy)
+        zones(even, mask, related, correlation),
+        {m: curve(a.values, mask, related) for m, a in maps.items()},
+        curve(even, mask, related),
+        model_library.model_record(IMAGE_SPEC.replace(background=name)).accuracy,
+    )
 
 
 @pipeline.remembered(64)

@@ -25,7 +25,12 @@ POINTS = 2500
 BEST = np.array([1.0, -1.0])
 WEIGHTS = np.linspace(-2, 1, 61)  # of x2, at which the accuracy is drawn
 EXPLAINED: dict[str, dict[str, Any]] = {  # methods of the second step, with options that differ from the defaults
-    "gradient": {}, "lime": {"sampling": "gaussian"}, "kernelshap": {}, "openapi": {}, "pattern": {}}
+    "gradient": {},
+    "lime": {"sampling": "gaussian"},
+    "kernelshap": {},
+    "openapi": {},
+    "pattern": {},
+}
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,13 @@ class TwoVariables:
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of this step as plain values."""
-        return {"best": self.best.tolist(), "accuracy": dict(self.accuracy), "closed_form": dict(self.closed),
-                "correlation_of_x2_with_s": self.correlation, "note": self.note}
+        return {
+            "best": self.best.tolist(),
+            "accuracy": dict(self.accuracy),
+            "closed_form": dict(self.closed),
+            "correlation_of_x2_with_s": self.correlation,
+            "note": self.note,
+        }
 
 
 @cached(64)
@@ -65,16 +75,38 @@ def two_variables(sigma_d: float = 1.0, x2_weight: float = 0.0) -> TwoVariables:
     """How often the sign of ``x1 + v x2`` is the sign of s, for the reader's v and for the best one."""
     x, s = _points(sigma_d)
     best = np.linalg.lstsq(x, s, rcond=None)[0]
-    readers = {"yours": np.array([1.0, x2_weight]), "x1 alone": np.array([1.0, 0.0]),
-               "x2 alone": np.array([0.0, 1.0]), "best": best}
-    closed = {"yours": toy.linear_accuracy(sigma_d, x2_weight), "x1 alone": toy.linear_accuracy(sigma_d, 0.0),
-              "x2 alone": 0.5, "best": 1.0}
-    note = "" if sigma_d else ("Without d, x2 is always 0 and there is nothing to cancel: every weight on it gives "
-                               "the same answers, and x1 alone is always right.")
-    return TwoVariables(sigma_d, x2_weight, x, s > 0, best,
-                        {name: float(((x @ w > 0) == (s > 0)).mean()) for name, w in readers.items()}, closed,
-                        np.array([toy.linear_accuracy(sigma_d, v) for v in WEIGHTS]),
-                        float(np.corrcoef(x[:, 1], s)[0, 1]) if sigma_d else 0.0, note)
+    readers = {
+        "yours": np.array([1.0, x2_weight]),
+        "x1 alone": np.array([1.0, 0.0]),
+        "x2 alone": np.array([0.0, 1.0]),
+        "best": best,
+    }
+    closed = {
+        "yours": toy.linear_accuracy(sigma_d, x2_weight),
+        "x1 alone": toy.linear_accuracy(sigma_d, 0.0),
+        "x2 alone": 0.5,
+        "best": 1.0,
+    }
+    note = (
+        ""
+        if sigma_d
+        else (
+            "Without d, x2 is always 0 and there is nothing to cancel: every weight on it gives "
+            "the same answers, and x1 alone is always right."
+        )
+    )
+    return TwoVariables(
+        sigma_d,
+        x2_weight,
+        x,
+        s > 0,
+        best,
+        {name: float(((x @ w > 0) == (s > 0)).mean()) for name, w in readers.items()},
+        closed,
+        np.array([toy.linear_accuracy(sigma_d, v) for v in WEIGHTS]),
+        float(np.corrcoef(x[:, 1], s)[0, 1]) if sigma_d else 0.0,
+        note,
+    )
 
 
 @dataclass(frozen=True)
@@ -102,11 +134,17 @@ class WeightToPattern:
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of this step as plain values."""
-        return {"covariance": self.covariance.tolist(), "weight": BEST.tolist(), "pattern": self.pattern.tolist(),
-                "measured_covariance": self.measured_covariance.tolist(),
-                "measured_pattern": self.measured_pattern.tolist(), "at": self.at.tolist(),
-                "importance": {m: v if isinstance(v, str) else v.tolist() for m, v in self.importance.items()},
-                "share_of_x2": self.share, "note": self.note}
+        return {
+            "covariance": self.covariance.tolist(),
+            "weight": BEST.tolist(),
+            "pattern": self.pattern.tolist(),
+            "measured_covariance": self.measured_covariance.tolist(),
+            "measured_pattern": self.measured_pattern.tolist(),
+            "at": self.at.tolist(),
+            "importance": {m: v if isinstance(v, str) else v.tolist() for m, v in self.importance.items()},
+            "share_of_x2": self.share,
+            "note": self.note,
+        }
 
 
 @cached(64)
@@ -121,14 +159,31 @@ def weight_to_pattern(sigma_d: float = 1.0) -> WeightToPattern:
             importance[method] = explain_linear(method, BEST, at, x, options)
         except NotApplicable as reason:
             importance[method] = str(reason)
-    note = "" if sigma_d else ("Without d there is nothing to suppress: x2 is always 0. Gradient and OpenAPI still "
-                               "give it a weight; methods that take into account how x2 varies give it nothing.")
-    return WeightToPattern(sigma_d, x, s > 0, at, covariance, covariance @ BEST / (BEST @ covariance @ BEST),
-                      np.cov(x.T), haufe_patterns(x, BEST[:, None])[:, 0], importance, note)
+    note = (
+        ""
+        if sigma_d
+        else (
+            "Without d there is nothing to suppress: x2 is always 0. Gradient and OpenAPI still "
+            "give it a weight; methods that take into account how x2 varies give it nothing."
+        )
+    )
+    return WeightToPattern(
+        sigma_d,
+        x,
+        s > 0,
+        at,
+        covariance,
+        covariance @ BEST / (BEST @ covariance @ BEST),
+        np.cov(x.T),
+        haufe_patterns(x, BEST[:, None])[:, 0],
+        importance,
+        note,
+    )
 
 
-def explain_linear(method: str, weights: np.ndarray, at: np.ndarray, data: np.ndarray,
-                   options: Mapping[str, Any]) -> np.ndarray:
+def explain_linear(
+    method: str, weights: np.ndarray, at: np.ndarray, data: np.ndarray, options: Mapping[str, Any]
+) -> np.ndarray:
     """A registered method's attribution ``(d,)`` float64 at a point ``at (d,)``, of the model ``sign(weights'x)``."""
     layer = nn.Linear(len(weights), 2, bias=False)
     layer.weight.data = torch.tensor(np.stack([-weights, weights]) / 2, dtype=torch.float32)

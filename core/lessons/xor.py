@@ -57,9 +57,14 @@ class Xor:
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of this step as plain values."""
-        return {"mean_share_of_x3": self.mean, "empty": self.empty, "patternlocal_closed_form": self.closed,
-                "effective_sample_size": self.effective_sample_size, "correlation_of_x3_with_y": self.correlation,
-                "notes": list(self.notes)}
+        return {
+            "mean_share_of_x3": self.mean,
+            "empty": self.empty,
+            "patternlocal_closed_form": self.closed,
+            "effective_sample_size": self.effective_sample_size,
+            "correlation_of_x3_with_y": self.correlation,
+            "notes": list(self.notes),
+        }
 
 
 @cached(32)
@@ -72,29 +77,51 @@ def xor(sigma_d: float = 1.0, tau: float = 0.5, bandwidth: float = 5.0) -> Xor:
     """The importance that four methods give to the suppressor x3, for the classifier ``tanh(f/tau)``."""
     x, y = _points(sigma_d)
     pattern_shares, effective_sample_size = _pattern_shares(sigma_d, bandwidth)
-    share = {"gradient": toy.shares(toy.xor_direction(x)), "lime": _lime_shares(sigma_d, tau),
-             "kernelshap": _shapley_shares(sigma_d, tau), "patternlocal": pattern_shares}
+    share = {
+        "gradient": toy.shares(toy.xor_direction(x)),
+        "lime": _lime_shares(sigma_d, tau),
+        "kernelshap": _shapley_shares(sigma_d, tau),
+        "patternlocal": pattern_shares,
+    }
     correlation = float(np.corrcoef(x[:, 2], y)[0, 1]) if sigma_d else 0.0
     closed = toy.third_share(toy.xor_pattern(x, sigma_d, bandwidth))
-    return Xor(x, y, share, closed, effective_sample_size, correlation,
-               _notes(sigma_d, bandwidth, int((toy.xor_slope(x, tau) < FLAT_SLOPE).sum()), effective_sample_size,
-                      int(np.isnan(pattern_shares).sum())))
+    return Xor(
+        x,
+        y,
+        share,
+        closed,
+        effective_sample_size,
+        correlation,
+        _notes(
+            sigma_d,
+            bandwidth,
+            int((toy.xor_slope(x, tau) < FLAT_SLOPE).sum()),
+            effective_sample_size,
+            int(np.isnan(pattern_shares).sum()),
+        ),
+    )
 
 
 def _notes(sigma_d: float, bandwidth: float, flat: int, effective_sample_size: float, alone: int) -> tuple[str, ...]:
     notes = []
     if not sigma_d:
-        notes.append("Without d, x3 is always 0. The gradient still gives it a weight, because the output would "
-                     "change if x3 did. LIME, SHAP and the pattern take into account how x3 varies in the data, and "
-                     "it does not.")
+        notes.append(
+            "Without d, x3 is always 0. The gradient still gives it a weight, because the output would "
+            "change if x3 did. LIME, SHAP and the pattern take into account how x3 varies in the data, and "
+            "it does not."
+        )
     if flat:
-        notes.append(f"The classifier is almost a step: at {flat:,} of {POINTS:,} points its slope is below 1e-12. "
-                     "There the gradient is zero in practice; its direction is computed from the formula.")
+        notes.append(
+            f"The classifier is almost a step: at {flat:,} of {POINTS:,} points its slope is below 1e-12. "
+            "There the gradient is zero in practice; its direction is computed from the formula."
+        )
     if alone or effective_sample_size < 2:
         what = f"{alone:,} points have no neighbour within reach and so no pattern. " if alone else ""
-        notes.append(f"b = {bandwidth:g} is smaller than the gaps between points: {what}The effective sample size of "
-                     f"a neighbourhood is {effective_sample_size:.1f}, so a pattern follows a single pair of points "
-                     "and is mostly noise.")
+        notes.append(
+            f"b = {bandwidth:g} is smaller than the gaps between points: {what}The effective sample size of "
+            f"a neighbourhood is {effective_sample_size:.1f}, so a pattern follows a single pair of points "
+            "and is mostly noise."
+        )
     return tuple(notes)
 
 
@@ -105,8 +132,9 @@ def _pattern_shares(sigma_d: float, bandwidth: float) -> tuple[np.ndarray, float
     return toy.shares(pattern), effective_sample_size
 
 
-def xor_patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
-             bandwidth: float) -> tuple[np.ndarray, float]:
+def xor_patterns(
+    data: np.ndarray, weights: np.ndarray, centers: np.ndarray, bandwidth: float
+) -> tuple[np.ndarray, float]:
     """PatternLocal ``Cov_p(x) w`` (m,3) for weights and centers (m,3), p a Gaussian kernel over data (n,3).
 
     Few variables and many centres: all local covariances come from one product of p with x and its squares. NaN where
@@ -127,7 +155,7 @@ def xor_patterns(data: np.ndarray, weights: np.ndarray, centers: np.ndarray,
     mean, second = mean / total, second / total
     covariance = np.zeros((len(centers), 3, 3))
     covariance[:, *upper] = covariance[:, *upper[::-1]] = second - mean[:, upper[0]] * mean[:, upper[1]]
-    counts = total[:, 0]**2 / squares
+    counts = total[:, 0] ** 2 / squares
     pattern = np.einsum("ijk,ik->ij", covariance, weights)
     return np.where(counts[:, None] < 1 + FLAT_SLOPE, np.nan, pattern), float(counts.mean())
 
@@ -149,7 +177,7 @@ def lime(x: np.ndarray, tau: float, seed: int = 0) -> np.ndarray:
     z = deviation * np.random.default_rng(seed).standard_normal((options["n_samples"], 3), dtype=np.float32)
     z *= np.float32(options["spread"])
     square = np.square(z, dtype=np.float64).sum(1)
-    p = np.exp(-square / square.mean() / (2 * options["kernel_width"])**2)
+    p = np.exp(-square / square.mean() / (2 * options["kernel_width"]) ** 2)
     p /= p.sum()
     rows = (z - p @ z) * np.sqrt(p)[:, None]
     gram = rows.T @ rows
@@ -172,8 +200,11 @@ def shapley(x: np.ndarray, tau: float) -> np.ndarray:
     Identical to the registered KernelSHAP when it evaluates all coalitions.
     """
     players = range(x.shape[1])
-    value = {s: toy.xor_output(x * np.isin(players, s), tau)
-             for size in range(len(players) + 1) for s in itertools.combinations(players, size)}
+    value = {
+        s: toy.xor_output(x * np.isin(players, s), tau)
+        for size in range(len(players) + 1)
+        for s in itertools.combinations(players, size)
+    }
     values = np.zeros_like(x)
     for s, before in value.items():
         share = math.factorial(len(s)) * math.factorial(len(players) - len(s) - 1) if len(s) < len(players) else 0
@@ -203,19 +234,38 @@ class BandwidthCurve:
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of this step as plain values."""
-        return {"bandwidths": CURVE.tolist(), "closed_form": self.closed.tolist(), "sampled_at": list(SAMPLED),
-                "sampled": self.sampled.tolist(), "samples": self.samples, "gradient": self.gradient,
-                "at_bandwidth": self.at, "local_covariance": self.local.tolist(), "note": self.note}
+        return {
+            "bandwidths": CURVE.tolist(),
+            "closed_form": self.closed.tolist(),
+            "sampled_at": list(SAMPLED),
+            "sampled": self.sampled.tolist(),
+            "samples": self.samples,
+            "gradient": self.gradient,
+            "at_bandwidth": self.at,
+            "local_covariance": self.local.tolist(),
+            "note": self.note,
+        }
 
 
 def bandwidth_curve(sigma_d: float = 1.0, bandwidth: float = 5.0) -> BandwidthCurve:
     """How large a neighbourhood must be for the suppressor to drop out."""
     local = toy.local_covariance(toy.xor_covariance(sigma_d), bandwidth)
-    note = "" if sigma_d else ("Without d, x3 never varies, so no pattern highlights it, however small the "
-                               "neighbourhood.")
-    return BandwidthCurve(sigma_d, bandwidth, _closed_curve(sigma_d), sampled_curve(sigma_d),
-                          toy.xor_share(sigma_d, 0),
-                 toy.xor_share(sigma_d, bandwidth), local, POINTS, note)
+    note = (
+        ""
+        if sigma_d
+        else ("Without d, x3 never varies, so no pattern highlights it, however small the neighbourhood.")
+    )
+    return BandwidthCurve(
+        sigma_d,
+        bandwidth,
+        _closed_curve(sigma_d),
+        sampled_curve(sigma_d),
+        toy.xor_share(sigma_d, 0),
+        toy.xor_share(sigma_d, bandwidth),
+        local,
+        POINTS,
+        note,
+    )
 
 
 @cached(64)

@@ -20,10 +20,11 @@ BATCH = 256  # rows of one query: arrays this small come from the allocator's po
 class BlackBox:
     """Log ratios of class ``target`` to the others, ``ln(y_c / y_c')``, as differences from those at ``x (d,)``.
 
-    ``others (C-1,)`` are the classes c', ``at_x (C-1,)`` their log ratios at x; ``noise (C-1,)`` is what rounding
-    leaves of a log ratio and ``tolerance (C-1,)`` what a linear equation may miss by rounding alone; ``coarse`` says
-    that the answers have fewer digits than float64; ``queries`` counts the rows that were asked about. InputError: an answer that is no probability, or that changes when the
-    same input is asked about again; a target that does not exist.
+    ``others (C-1,)`` are the classes c', ``at_x (C-1,)`` their log ratios at x and ``probabilities (C,)`` the answer
+    there; ``noise (C-1,)`` is what rounding leaves of a log ratio and ``tolerance (C-1,)`` what a linear equation may
+    miss by rounding alone; ``coarse`` says that the answers have fewer digits than float64; ``queries`` counts the rows
+    that were asked about. InputError: an answer that is no probability, or that changes when the same input is asked
+    about again; a target that does not exist.
     """
 
     def __init__(self, predict_proba: Predict, x: np.ndarray, target: int):
@@ -69,15 +70,17 @@ class BlackBox:
             change = np.nan_to_num(np.abs(self._ratios(again) - self.at_x).max(0), nan=0.0)
         lost = (again == 0) != (first == 0)
         if lost.any() or (change > JITTER * size).any():
-            raise InputError("The model changes its answers: asked again, it gave the same input other probabilities "
-                             f"({np.abs(again - first).max():.1g} apart). Switch off whatever it draws at random.")
+            raise InputError(
+                "The model changes its answers: asked again, it gave the same input other probabilities "
+                f"({np.abs(again - first).max():.1g} apart). Switch off whatever it draws at random."
+            )
         return change
 
     def answers(self, rows: np.ndarray) -> np.ndarray:
         """The probabilities ``(n,C)`` float64 of inputs (n,d), checked."""
         answers = []
         for first in range(0, len(rows), BATCH):
-            part = rows[first:first + BATCH]
+            part = rows[first : first + BATCH]
             self.queries += len(part)
             try:
                 answer = self.predict(part)
@@ -89,8 +92,10 @@ class BlackBox:
     def _checked(self, answer: np.ndarray, count: int, first: int) -> np.ndarray:
         y = np.asarray(answer, np.float64)
         if y.ndim != 2 or len(y) != count or (self.classes and y.shape[1] != self.classes):
-            raise InputError(f"predict_proba must give one row of class probabilities an input: {count} inputs of "
-                             f"{len(self.x)} values gave an array of shape {y.shape}.")
+            raise InputError(
+                f"predict_proba must give one row of class probabilities an input: {count} inputs of "
+                f"{len(self.x)} values gave an array of shape {y.shape}."
+            )
         wrong = ~np.isfinite(y).all(1) | (y < 0).any(1) | ~(np.abs(y.sum(1) - 1) <= EXCESS * y.shape[1])
         if wrong.any():
             row = int(wrong.argmax())

@@ -52,7 +52,7 @@ class ExplainedOutput(nn.Module):
 
 def log_odds(logits: torch.Tensor, target: int) -> torch.Tensor:
     """``ln(p_c / (1 - p_c))`` (n,) of class c from logits (n,C); two classes: the margin."""
-    others = torch.cat([logits[:, :target], logits[:, target + 1:]], dim=1)
+    others = torch.cat([logits[:, :target], logits[:, target + 1 :]], dim=1)
     return logits[:, target] - others.logsumexp(1)
 
 
@@ -129,8 +129,17 @@ class Context:
     ======================  ===========================================================================
     """
 
-    def __init__(self, network: Network, image: np.ndarray, target: int, output: str, training: TrainingImages,
-                 seed: int = 0, shared: Shared | None = None, number: int = 0):
+    def __init__(
+        self,
+        network: Network,
+        image: np.ndarray,
+        target: int,
+        output: str,
+        training: TrainingImages,
+        seed: int = 0,
+        shared: Shared | None = None,
+        number: int = 0,
+    ):
         # A confident probability differs from 1 by less than float32 can resolve.
         self.network, module = network, network.double if output == "probability" else network.module
         self.explained, self.precision = ExplainedOutput(module, target, output), PRECISION[output]

@@ -45,8 +45,12 @@ def _ridge(points: np.ndarray, ratios: np.ndarray, h: np.ndarray) -> np.ndarray:
     """The same with a penalty on the weights per pixel unit, so that each h has a system of its own."""
     x = points - points.mean(0)
     square, right = x.T @ x, x.T @ (ratios - ratios.mean(0)) / h
-    return np.column_stack([np.linalg.solve(square + RIDGE / distance**2 * np.eye(len(square)), column)
-                            for distance, column in zip(h, right.T)])
+    return np.column_stack(
+        [
+            np.linalg.solve(square + RIDGE / distance**2 * np.eye(len(square)), column)
+            for distance, column in zip(h, right.T)
+        ]
+    )
 
 
 def _cube(count: Callable[[int], int]) -> Callable:
@@ -54,10 +58,14 @@ def _cube(count: Callable[[int], int]) -> Callable:
 
 
 ESTIMATORS = {
-    "naive": Estimator("Naive solve", _cube(lambda d: d),
-                       lambda points, ratios, h: np.linalg.solve(points, ratios) / h),
-    "zoo": Estimator("ZOO", lambda d, rng: np.concatenate([np.eye(d), -np.eye(d)]),
-               lambda points, ratios, h: np.subtract(*np.split(ratios, 2)) / (2 * h)),
+    "naive": Estimator(
+        "Naive solve", _cube(lambda d: d), lambda points, ratios, h: np.linalg.solve(points, ratios) / h
+    ),
+    "zoo": Estimator(
+        "ZOO",
+        lambda d, rng: np.concatenate([np.eye(d), -np.eye(d)]),
+        lambda points, ratios, h: np.subtract(*np.split(ratios, 2)) / (2 * h),
+    ),
     "linear": Estimator("LIME, linear", _cube(lambda d: 2 * (d + 1)), _linear),
     "ridge": Estimator("LIME, ridge", _cube(lambda d: 2 * (d + 1)), _ridge),
 }
@@ -93,24 +101,33 @@ def _at(name: str, context: Context, h: float) -> np.ndarray:
 
 
 @METHODS.register(
-    "naive", label="Naive solve", group="black box", seeded=True, options=(DISTANCE,),
+    "naive",
+    label="Naive solve",
+    group="black box",
+    seeded=True,
+    options=(DISTANCE,),
     summary="Solves as many equations as there are pixels, from random points at a fixed distance, and never tests "
-            "the result: OpenAPI without its test.",
+    "the result: OpenAPI without its test.",
     misleads="It returns numbers even when its points lie in several regions, without any warning.",
     formula="solve (zᵢ − x)ᵀD = Δ ln(y_c/y_c′)",
-    reference=REFERENCE)
+    reference=REFERENCE,
+)
 def naive(context: Context, *, h: float = 1e-4) -> np.ndarray:
     """The solution ``(h,w)`` of d equations at random points of a cube of half width h."""
     return _at("naive", context, h)
 
 
 @METHODS.register(
-    "zoo", label="ZOO", group="black box", options=(DISTANCE,),
+    "zoo",
+    label="ZOO",
+    group="black box",
+    options=(DISTANCE,),
     summary="Central differences: every pixel is raised and lowered a little. It needs two queries for each pixel.",
     misleads="It is right only if h suits this particular image: a large h crosses borders, a small one drowns in "
-             "rounding errors.",
+    "rounding errors.",
     formula="(L(x + h eⱼ) − L(x − h eⱼ)) / 2h, L = ln(y_c/y_c′)",
-    reference="Chen et al. 2017, ZOO; " + REFERENCE)
+    reference="Chen et al. 2017, ZOO; " + REFERENCE,
+)
 def zoo(context: Context, *, h: float = 1e-4) -> np.ndarray:
     """Symmetric differences ``(h,w)`` of step h along every pixel."""
     return _at("zoo", context, h)

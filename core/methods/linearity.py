@@ -107,8 +107,7 @@ def directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
     return v / np.linalg.norm(v, axis=1, keepdims=True)
 
 
-def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: list[Round],
-                tell: Callable) -> Around:
+def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: list[Round], tell: Callable) -> Around:
     """The largest radius, ``radius`` halved as often as it takes, out to which random lines through x are straight.
 
     Tells the box when its answers turn out to be coarse. NoAnswer: the box is not piecewise linear, x lies on a
@@ -139,8 +138,9 @@ def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: l
     return Around(straight, float(slope))
 
 
-def _search(box: BlackBox, lines: list[Line], radius: float, trace: list[Round],
-            tell: Callable) -> tuple[float, Line | None]:
+def _search(
+    box: BlackBox, lines: list[Line], radius: float, trace: list[Round], tell: Callable
+) -> tuple[float, Line | None]:
     """The radius at which all lines are straight, 0 below SMALLEST; and the line that bent last.
 
     One line alone until it is straight, then of the others the one that bends most, and so on.
@@ -190,7 +190,7 @@ def _noise(line: Line, straight: float, start: float) -> np.ndarray | float | No
 
 
 def _ends(line: Line, radius: float, gap: float) -> bool:
-    """Whether a misfit as large as ``gap`` is gone within the radius, where noise would go on; one step has no noise."""
+    """Whether a misfit as large as ``gap`` is gone within the radius, where noise would go on."""
     if not radius:
         return False
     inside = max(line.misfit(radius).max(), line.misfit(radius / 2).max())
@@ -229,7 +229,7 @@ def _curved(line: Line, radius: float) -> bool:
         fits = np.any([(low < rise) & (rise < high) for low, high in RISES], axis=0)
         return bool((fits[2:] & fits[1:-1] & fits[:-2]).any())
     bends = (np.abs(np.nan_to_num(_bends(line.stretch(radius)))) > 4 * line.box.tolerance).any(1)
-    return bool(bends[-RUN:].all() and bends[bends.argmax():].all())
+    return bool(bends[-RUN:].all() and bends[bends.argmax() :].all())
 
 
 def _bends(values: np.ndarray) -> np.ndarray:
@@ -239,7 +239,7 @@ def _bends(values: np.ndarray) -> np.ndarray:
 
 
 def _stuck(box: BlackBox, lines: list[Line], straight: float, change: np.ndarray) -> bool:
-    """Whether a class's small probability stands still, to the bit, while the log ratios clearly move: its digits end.
+    """Whether a class's small probability stays the same, to the bit, while the log ratios clearly move.
 
     That of a softmax moves with the others.
     """
@@ -258,6 +258,8 @@ def _truly_constant(box: BlackBox, bent: Line | None, straight: float) -> bool:
     if bent is None:
         return not np.array_equal(box.probabilities, np.round(box.probabilities, 14))
     values = bent.stretch(straight)
-    return any(len(np.unique(column[np.isfinite(column) & (column != 0)])) > 3
-               and np.abs(column[np.isfinite(column)]).max() > SEEN * noise
-               for column, noise in zip(values.T, box.noise))
+    return any(
+        len(np.unique(column[np.isfinite(column) & (column != 0)])) > 3
+        and np.abs(column[np.isfinite(column)]).max() > SEEN * noise
+        for column, noise in zip(values.T, box.noise)
+    )

@@ -75,9 +75,16 @@ class _Solution:
     error: float
 
 
-def decision_features(predict_proba: Predict, x: np.ndarray, target: int, *, sampling: str = "orthogonal",
-                      radius: float = 1.0, seed: int | Sequence[int] = 0,
-                      progress: Callable[[int, int, str], None] | None = None) -> DecisionFeatures:
+def decision_features(
+    predict_proba: Predict,
+    x: np.ndarray,
+    target: int,
+    *,
+    sampling: str = "orthogonal",
+    radius: float = 1.0,
+    seed: int | Sequence[int] = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> DecisionFeatures:
     """The decision features D_c ``(d,)`` of class ``target`` in the linear region of ``x (d,)``.
 
     ``predict_proba`` takes ``(n,d)`` float64 and gives ``(n,C)`` probabilities; nothing else is used of the
@@ -102,12 +109,26 @@ def decision_features(predict_proba: Predict, x: np.ndarray, target: int, *, sam
     except NoAnswer as failure:
         nothing = np.full((len(box.others), len(x)), np.nan)
         found, reason = _Solution(nothing, np.nan, np.empty((0, len(x))), None, np.nan), str(failure)
-    return DecisionFeatures(found.pairs.mean(axis=0), found.pairs, box.others, found.error, found.radius, len(trace),
-                            box.queries, not reason, reason, x, x + found.points, found.steps, tuple(trace))
+    return DecisionFeatures(
+        found.pairs.mean(axis=0),
+        found.pairs,
+        box.others,
+        found.error,
+        found.radius,
+        len(trace),
+        box.queries,
+        not reason,
+        reason,
+        x,
+        x + found.points,
+        found.steps,
+        tuple(trace),
+    )
 
 
-def _orthogonal(box: BlackBox, around: Around, start: float, rng: np.random.Generator, trace: list[Round],
-                tell: Callable) -> _Solution:
+def _orthogonal(
+    box: BlackBox, around: Around, start: float, rng: np.random.Generator, trace: list[Round], tell: Callable
+) -> _Solution:
     """One pixel at a time, well inside the radius at which lines are straight."""
     d, outside = len(box.x), 2 * around.radius
     radius = np.clip(_enough(box, around, d), around.radius / INSIDE[1], around.radius / INSIDE[0])
@@ -146,8 +167,9 @@ def _along_pixels(box: BlackBox, steps: np.ndarray, tell: Callable) -> np.ndarra
     return pairs
 
 
-def _hypercube(box: BlackBox, around: Around, radius: float, rng: np.random.Generator, trace: list[Round],
-               tell: Callable) -> _Solution:
+def _hypercube(
+    box: BlackBox, around: Around, radius: float, rng: np.random.Generator, trace: list[Round], tell: Callable
+) -> _Solution:
     """The paper's Algorithm 1: d + 1 points in a cube, d of them solved for, one a test; halve, try again.
 
     The equation at x itself holds by centring on it. The first system that passes is tested by more points.
@@ -180,8 +202,15 @@ def _hypercube(box: BlackBox, around: Around, radius: float, rng: np.random.Gene
 SAMPLINGS = {"orthogonal": _orthogonal, "hypercube": _hypercube}
 
 
-def _tested(box: BlackBox, around: Around, pairs: np.ndarray, offsets: np.ndarray, radius: float, amplified: float,
-            trace: list[Round]) -> tuple[bool, float]:
+def _tested(
+    box: BlackBox,
+    around: Around,
+    pairs: np.ndarray,
+    offsets: np.ndarray,
+    radius: float,
+    amplified: float,
+    trace: list[Round],
+) -> tuple[bool, float]:
     """Whether the log ratios at new offsets (k,d) are what the pairs say but for rounding, and the error this bounds.
 
     Errors e of the weights miss random offsets of length r by ``r |e|_2 / sqrt(d)`` in the root mean square, and
@@ -215,33 +244,50 @@ def _seen(count: int) -> float:
 
 
 def _why(box: BlackBox, around: Around, start: float, error: float) -> str:
-    """What keeps the weights from being exact: the answers' digits, or a border that would need more than they have."""
+    """What keeps the weights from being exact: the answers' digits, or a border that would need more of them."""
     return ROUNDED if box.coarse or around.radius * error / EXACT > start else BORDER
 
 
-SAMPLING = Option("sampling", "orthogonal: one step along every pixel. hypercube: the paper's, a system of as many "
-                  "equations as pixels at every try.", choices=tuple(SAMPLINGS))
+SAMPLING = Option(
+    "sampling",
+    "orthogonal: one step along every pixel. hypercube: the paper's, a system of as many "
+    "equations as pixels at every try.",
+    choices=tuple(SAMPLINGS),
+)
 
 
 @METHODS.register(
-    "openapi", label="OpenAPI", group="black box", seeded=True, options=(SAMPLING,),
+    "openapi",
+    label="OpenAPI",
+    group="black box",
+    seeded=True,
+    options=(SAMPLING,),
     summary="The exact weights of the linear region around the image, from the model's probabilities alone, with "
-            "little more than one query a pixel. Independent random points test the answer and bound its error: a "
-            "test, not a proof.",
-    misleads="Exact does not mean innocent: a suppressor has a weight in the model, so it is marked.",
+    "little more than one query a pixel. Independent random points test the answer and bound its error: a "
+    "test, not a proof.",
+    misleads="Exact can still mislead: a suppressor has a weight in the model, so it is highlighted.",
     formula="D_c = Σ (W_c − W_c′)/(C − 1), from ln(y_c/y_c′)",
-    reference="Cong et al. 2020, ICDE; OpenAPI, Algorithm 1")
+    reference="Cong et al. 2020, ICDE; OpenAPI, Algorithm 1",
+)
 def openapi(context: Context, *, sampling: str = "orthogonal") -> np.ndarray:
     return exact_weights(context, sampling).reshape(context.shape)
 
 
-def answer(context: Context, sampling: str = "orthogonal",
-           progress: Callable[[int, int, str], None] | None = None) -> tuple[DecisionFeatures, float]:
+def answer(
+    context: Context, sampling: str = "orthogonal", progress: Callable[[int, int, str], None] | None = None
+) -> tuple[DecisionFeatures, float]:
     """OpenAPI's decision features of the context's image, computed once whoever asks, and the seconds that took."""
+
     def compute() -> tuple[DecisionFeatures, float]:
         start = time.perf_counter()
-        decision = decision_features(context.predict_proba, context.image.ravel(), context.target, sampling=sampling,
-                                     seed=context.seeds, progress=progress)
+        decision = decision_features(
+            context.predict_proba,
+            context.image.ravel(),
+            context.target,
+            sampling=sampling,
+            seed=context.seeds,
+            progress=progress,
+        )
         return decision, time.perf_counter() - start
 
     return context.shared.once(("openapi", sampling, context.seeds), compute)
@@ -252,6 +298,10 @@ def exact_weights(context: Context, sampling: str = "orthogonal") -> np.ndarray:
     decision, _ = answer(context, sampling)
     if not decision.exact:
         raise NotApplicable(f"No exact answer: {decision.reason}.")
-    context.facts |= {"radius": decision.radius, "rounds": decision.rounds, "queries": decision.queries,
-                      "error_bound": decision.error}
+    context.facts |= {
+        "radius": decision.radius,
+        "rounds": decision.rounds,
+        "queries": decision.queries,
+        "error_bound": decision.error,
+    }
     return decision.weights.copy()

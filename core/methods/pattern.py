@@ -24,17 +24,27 @@ KERNELS = {  # weight over distance / bandwidth
     "uniform": lambda u: (u <= 1).astype(float),
     "triangular": lambda u: np.maximum(1 - u, 0),
     "epanechnikov": lambda u: np.maximum(1 - u**2, 0),
-    "biweight": lambda u: np.maximum(1 - u**2, 0)**2,
-    "tricube": lambda u: np.maximum(1 - u**3, 0)**3,
+    "biweight": lambda u: np.maximum(1 - u**2, 0) ** 2,
+    "tricube": lambda u: np.maximum(1 - u**3, 0) ** 3,
     "cosine": lambda u: np.where(u <= 1, np.cos(np.pi * np.minimum(u, 1) / 2), 0),
     "logistic": lambda u: 1 / (np.exp(np.minimum(u, 500)) + 2 + np.exp(-u)),
 }
 
 
-def local_pattern(weights: np.ndarray, data: np.ndarray, center: np.ndarray, *, share: float = 1.0,
-                  count: int | None = None, kernel: str = "gaussian", bandwidth: float | None = None,
-                  penalty: str = "l2", strength: float = 0.0, shrinkage: float = 0.0,
-                  solver: str = "covariance") -> np.ndarray:
+def local_pattern(
+    weights: np.ndarray,
+    data: np.ndarray,
+    center: np.ndarray,
+    *,
+    share: float = 1.0,
+    count: int | None = None,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    penalty: str = "l2",
+    strength: float = 0.0,
+    shrinkage: float = 0.0,
+    solver: str = "covariance",
+) -> np.ndarray:
     """PatternLocal's second half: the pattern ``(d,)`` of surrogate weights (d,) around center (d,).
 
     data (n,d) are the training images in the surrogate's space. The nearest ``count`` of them, or
@@ -51,17 +61,30 @@ def local_pattern(weights: np.ndarray, data: np.ndarray, center: np.ndarray, *, 
     """
     weights, center, data = np.asarray(weights, np.float64), np.asarray(center, np.float64), np.asarray(data)
     if data.ndim != 2 or data.shape[1:] != weights.shape or weights.shape != center.shape:
-        raise InputError(f"Shapes do not fit: data {data.shape}, weights {weights.shape}, center {center.shape}; "
-                         "needed are (n,d), (d,), (d,).")
+        raise InputError(
+            f"Shapes do not fit: data {data.shape}, weights {weights.shape}, center {center.shape}; "
+            "needed are (n,d), (d,), (d,)."
+        )
     local = _local_outputs(weights[None], data, center[None], share, count, kernel, bandwidth, strength, shrinkage)
     local.must_apply()
     return local.patterns(penalty, strength, shrinkage, solver)[0]
 
 
-def local_patterns(weights: np.ndarray, data: np.ndarray, centers: np.ndarray, *, share: float = 1.0,
-                   count: int | None = None, kernel: str = "gaussian", bandwidth: float | None = None,
-                   penalty: str = "l2", strength: float = 0.0, shrinkage: float = 0.0, solver: str = "covariance",
-                   squares: np.ndarray | None = None) -> np.ndarray:
+def local_patterns(
+    weights: np.ndarray,
+    data: np.ndarray,
+    centers: np.ndarray,
+    *,
+    share: float = 1.0,
+    count: int | None = None,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    penalty: str = "l2",
+    strength: float = 0.0,
+    shrinkage: float = 0.0,
+    solver: str = "covariance",
+    squares: np.ndarray | None = None,
+) -> np.ndarray:
     """``local_pattern`` for m images at once: weights (m,d), centers (m,d) -> ``(m,d)``.
 
     All passes over the data are matrix products. ``squares (n,)``, the squared lengths of the data's rows,
@@ -72,9 +95,18 @@ def local_patterns(weights: np.ndarray, data: np.ndarray, centers: np.ndarray, *
     return local.patterns(penalty, strength, shrinkage, solver)
 
 
-def _local_outputs(weights: np.ndarray, data: np.ndarray, centers: np.ndarray, share: float, count: int | None,
-                   kernel: str, bandwidth: float | None, strength: float, shrinkage: float,
-                   squares: np.ndarray | None = None) -> LocalOutputs:
+def _local_outputs(
+    weights: np.ndarray,
+    data: np.ndarray,
+    centers: np.ndarray,
+    share: float,
+    count: int | None,
+    kernel: str,
+    bandwidth: float | None,
+    strength: float,
+    shrinkage: float,
+    squares: np.ndarray | None = None,
+) -> LocalOutputs:
     """The outputs around centers, after a check of all numbers."""
     for name, array in (("weights", weights), ("center", centers)):
         _must_be_finite(name, array)
@@ -86,8 +118,17 @@ def _local_outputs(weights: np.ndarray, data: np.ndarray, centers: np.ndarray, s
         raise InputError(f"bandwidth must be positive, not {bandwidth}.")
     data = data if np.issubdtype(data.dtype, np.floating) else data.astype(np.float64)
     width = 1.0 if bandwidth is None else bandwidth
-    return LocalOutputs.around(data, weights, centers, share=share, count=count, kernel=kernel, bandwidth=width,
-                               relative=bandwidth is None, squares=squares)
+    return LocalOutputs.around(
+        data,
+        weights,
+        centers,
+        share=share,
+        count=count,
+        kernel=kernel,
+        bandwidth=width,
+        relative=bandwidth is None,
+        squares=squares,
+    )
 
 
 @dataclass(frozen=True)
@@ -107,15 +148,25 @@ class LocalOutputs:
     distances: np.ndarray | None = None
 
     @classmethod
-    def around(cls, data: np.ndarray, weights: np.ndarray, centers: np.ndarray, *, share: float, count: int | None,
-               kernel: str, bandwidth: float, relative: bool = True,
-               squares: np.ndarray | None = None) -> LocalOutputs:
+    def around(
+        cls,
+        data: np.ndarray,
+        weights: np.ndarray,
+        centers: np.ndarray,
+        *,
+        share: float,
+        count: int | None,
+        kernel: str,
+        bandwidth: float,
+        relative: bool = True,
+        squares: np.ndarray | None = None,
+    ) -> LocalOutputs:
         """Those of weights (m,d) around centers (m,d), in one pass over data (n,d); see ``neighbour_weights``."""
         unit_weights, size = _sized(weights)
         products, squares = _one_pass(data, np.concatenate([centers, unit_weights]), squares)
-        distance = _distances(products[:len(centers)], centers, squares)
+        distance = _distances(products[: len(centers)], centers, squares)
         p = neighbour_weights(distance, share, count, kernel, bandwidth, relative)
-        return cls(data, unit_weights, size, products[len(centers):], p, distance)
+        return cls(data, unit_weights, size, products[len(centers) :], p, distance)
 
     @classmethod
     def weighted(cls, data: np.ndarray, weights: np.ndarray, p: np.ndarray) -> LocalOutputs:
@@ -152,8 +203,10 @@ class LocalOutputs:
     def must_apply(self) -> None:
         """NotApplicable with the reason, when an image has no neighbourhood or its output does not vary."""
         if np.isnan(self.p).any():
-            raise NotApplicable("Fewer than two training images have weight in this neighbourhood, or half of them "
-                                "lie on the image itself: take a larger share or bandwidth.")
+            raise NotApplicable(
+                "Fewer than two training images have weight in this neighbourhood, or half of them "
+                "lie on the image itself: take a larger share or bandwidth."
+            )
         if np.isnan(self.variance).any():
             raise NotApplicable("The surrogate's output is the same for all neighbours, so no pixel can follow it.")
 
@@ -162,14 +215,16 @@ class LocalOutputs:
         size = self.size[0, 0]
         return float(size * (size * self.variance[0] if penalty == "l2" else 2 * np.abs(self.covariance).max()))
 
-    def patterns(self, penalty: str = "l2", strength: float = 0.0, shrinkage: float = 0.0,
-                 solver: str = "covariance") -> np.ndarray:
+    def patterns(
+        self, penalty: str = "l2", strength: float = 0.0, shrinkage: float = 0.0, solver: str = "covariance"
+    ) -> np.ndarray:
         """The patterns ``(m,d)`` in the units of the data over those of the output; see ``local_pattern``."""
         one_of("solver", solver, ("covariance", "eq7-left"))
         one_of("penalty", penalty, ("l1", "l2"))
         if solver == "eq7-left":
-            return self.size * np.stack([left_side(self.data, w, row, strength)
-                                         for w, row in zip(self.unit_weights, self.p)])
+            return self.size * np.stack(
+                [left_side(self.data, w, row, strength) for w, row in zip(self.unit_weights, self.p)]
+            )
         covariance, variance = self._shrunk_covariance(shrinkage), self.size * self.variance[:, None]
         if penalty == "l1":
             return np.sign(covariance) * np.maximum(np.abs(covariance) - strength / self.size / 2, 0) / variance
@@ -185,8 +240,9 @@ class LocalOutputs:
         return (1 - shrinkage) * self.covariance + shrinkage * mean * self.unit_weights
 
 
-def _one_pass(data: np.ndarray, vectors: np.ndarray,
-              squares: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _one_pass(
+    data: np.ndarray, vectors: np.ndarray, squares: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """``data @ v (k,n)`` of vectors (k,d), and the squared lengths ``(n,)`` of the data's rows; both float64.
 
     InputError where the data hold numbers that are not finite.
@@ -206,9 +262,9 @@ def _products(data: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     products = np.empty((len(vectors), len(data)), data.dtype)
     rows = max(1, BLOCK_VALUES // data.shape[1])
     for first in range(0, len(data), rows):
-        block = data[first:first + rows]
+        block = data[first : first + rows]
         for vector, product in zip(vectors, products):
-            np.matmul(block, vector, out=product[first:first + rows])
+            np.matmul(block, vector, out=product[first : first + rows])
     return products.astype(np.float64)
 
 
@@ -228,8 +284,9 @@ def _distances(products: np.ndarray, centers: np.ndarray, squares: np.ndarray) -
     return np.sqrt(np.maximum(square, 0))
 
 
-def neighbour_weights(distance: np.ndarray, share: float, count: int | None, kernel: str, bandwidth: float,
-                      relative: bool = True) -> np.ndarray:
+def neighbour_weights(
+    distance: np.ndarray, share: float, count: int | None, kernel: str, bandwidth: float, relative: bool = True
+) -> np.ndarray:
     """Weights p ``(m,n)`` of the rows of distance (m,n): they sum to 1 and are zero beyond the nearest.
 
     The nearest are ``count`` or floor(share*n) images. ``bandwidth`` is in units of their median distance unless

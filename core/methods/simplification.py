@@ -12,15 +12,38 @@ from core.registry import Option
 from core.types import NotApplicable
 
 SIMPLIFICATION_OPTIONS = (
-    Option("simplify", "Features of the surrogate: pixels, squares of a grid, superpixels that follow the image "
-           "(SLIC), or principal components of the training images.",
-           choices=("pixels", "grid", "slic", "low-rank"), default="pixels"),
-    Option("segments", "Number of superpixels; SLIC may return fewer.", low=2, high=1024, default=64,
-           when=(("simplify", ("grid", "slic")),)),
-    Option("compactness", "SLIC: low values follow the image, high values give squares.", low=0.001, high=10.0,
-           log=True, default=0.1, when=(("simplify", ("slic",)),)),
-    Option("components", "Low rank: number of principal components.", low=2, high=500,
-           default=30, when=(("simplify", ("low-rank",)),)),
+    Option(
+        "simplify",
+        "Features of the surrogate: pixels, squares of a grid, superpixels that follow the image "
+        "(SLIC), or principal components of the training images.",
+        choices=("pixels", "grid", "slic", "low-rank"),
+        default="pixels",
+    ),
+    Option(
+        "segments",
+        "Number of superpixels; SLIC may return fewer.",
+        low=2,
+        high=1024,
+        default=64,
+        when=(("simplify", ("grid", "slic")),),
+    ),
+    Option(
+        "compactness",
+        "SLIC: low values follow the image, high values give squares.",
+        low=0.001,
+        high=10.0,
+        log=True,
+        default=0.1,
+        when=(("simplify", ("slic",)),),
+    ),
+    Option(
+        "components",
+        "Low rank: number of principal components.",
+        low=2,
+        high=500,
+        default=30,
+        when=(("simplify", ("low-rank",)),),
+    ),
 )
 
 
@@ -138,8 +161,9 @@ class LowRank:
         return weights @ self.basis
 
 
-def simplification(context: Context, simplify: str, segments: int, compactness: float,
-                   components: int) -> Simplification:
+def simplification(
+    context: Context, simplify: str, segments: int, compactness: float, components: int
+) -> Simplification:
     """The simplification of the context's image that the options describe; sets the fact ``features``.
 
     NotApplicable where SLIC finds a single segment, or there are fewer principal components than asked for.
@@ -151,12 +175,15 @@ def simplification(context: Context, simplify: str, segments: int, compactness: 
         h = LowRank(image, context.training.mean, principal_components(context, components))
         context.facts["variance_kept"] = context.training.variance_kept(components)
     else:
-        labels = grid(context.shape, segments) if simplify == "grid" else \
-            superpixels(context.image, segments, compactness)
+        labels = (
+            grid(context.shape, segments) if simplify == "grid" else superpixels(context.image, segments, compactness)
+        )
         h = Superpixels(image, labels.ravel())
         if h.size < 2:
-            raise NotApplicable("SLIC found a single segment that covers the whole image, so no part can be more "
-                                "important than another. Use a higher compactness or more segments.")
+            raise NotApplicable(
+                "SLIC found a single segment that covers the whole image, so no part can be more "
+                "important than another. Use a higher compactness or more segments."
+            )
         if simplify == "slic" and np.array_equal(labels, grid(context.shape, h.size)):
             context.notes.append("These superpixels are a plain grid: use a lower compactness")
     context.facts["features"] = h.size
@@ -190,6 +217,7 @@ def principal_components(context: Context, components: int) -> np.ndarray:
     """``(components, d)`` orthonormal directions of largest variance among the training images."""
     n, d = context.training.x.shape
     if components > min(n, d):
-        raise NotApplicable(f"{components} components of {d} pixels and {n} training images: at most {min(n, d)} "
-                            "are possible.")
+        raise NotApplicable(
+            f"{components} components of {d} pixels and {n} training images: at most {min(n, d)} are possible."
+        )
     return context.training.components(components)

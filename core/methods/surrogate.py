@@ -29,42 +29,100 @@ OF_THE_FIT = ("proximity", "kernel_width", "penalty", "ridge", "lasso")  # optio
 
 _LIME = ("surrogate", ("lime",))
 _SAMPLED = ("surrogate", ("lime", "kernelshap"))
-SAMPLES = Option("n_samples", "Number of perturbed images.", low=10, high=5000, log=True, default=1000,
-                 aliases=("samples",),
-                 when=(_SAMPLED,))
-BASELINE = Option("baseline", "The value of a removed feature.", choices=("zero", "mean"), default="zero",
-                  aliases=("reference",),
-                   when=(_SAMPLED, ("sampling", ("mask",))))
+SAMPLES = Option(
+    "n_samples",
+    "Number of perturbed images.",
+    low=10,
+    high=5000,
+    log=True,
+    default=1000,
+    aliases=("samples",),
+    when=(_SAMPLED,),
+)
+BASELINE = Option(
+    "baseline",
+    "The value of a removed feature.",
+    choices=("zero", "mean"),
+    default="zero",
+    aliases=("reference",),
+    when=(_SAMPLED, ("sampling", ("mask",))),
+)
 SURROGATE_OPTIONS = (
-    Option("sampling", "mask: features are replaced by the baseline's at random. gaussian: independent noise on "
-           "every feature. data: random mixtures of training images, so that samples vary as the data do.",
-           choices=("mask", "gaussian", "data"), default="mask", when=(_LIME,)),
+    Option(
+        "sampling",
+        "mask: features are replaced by the baseline's at random. gaussian: independent noise on "
+        "every feature. data: random mixtures of training images, so that samples vary as the data do.",
+        choices=("mask", "gaussian", "data"),
+        default="mask",
+        when=(_LIME,),
+    ),
     SAMPLES,
-    Option("spread", "Perturbation size: 1 is the typical distance of a training image from the mean.",
-           low=0.05, high=2.0, default=0.5, when=(_LIME, ("sampling", ("gaussian", "data")))),
-    Option("proximity", "How a sample's weight falls with its distance: exponentially, or not at all (uniform).",
-           choices=("exponential", "uniform"), default="exponential", when=(_LIME,)),
-    Option("kernel_width", "Width of the exponential kernel. mask: as a share of the number of features. gaussian, "
-           "data: in units of the samples' mean distance.", low=0.05, high=5.0,
-           default=0.5, when=(_LIME, ("proximity", ("exponential",)))),
-    Option("penalty", "ridge keeps all weights small; lasso sets most of them to zero.", choices=("ridge", "lasso"),
-           default="ridge", when=(_LIME,)),
-    Option("ridge", "Penalty relative to the mean eigenvalue of the samples' covariance.", low=1e-6, high=100.0,
-           log=True, default=1e-2, when=(_SAMPLED, ("penalty", ("ridge",)))),
-    Option("lasso", "Penalty as a share of the smallest one that sets all weights to zero.", low=0.001, high=1.0,
-           log=True, default=0.1, when=(_LIME, ("penalty", ("lasso",)))),
+    Option(
+        "spread",
+        "Perturbation size: 1 is the typical distance of a training image from the mean.",
+        low=0.05,
+        high=2.0,
+        default=0.5,
+        when=(_LIME, ("sampling", ("gaussian", "data"))),
+    ),
+    Option(
+        "proximity",
+        "How a sample's weight falls with its distance: exponentially, or not at all (uniform).",
+        choices=("exponential", "uniform"),
+        default="exponential",
+        when=(_LIME,),
+    ),
+    Option(
+        "kernel_width",
+        "Width of the exponential kernel. mask: as a share of the number of features. gaussian, "
+        "data: in units of the samples' mean distance.",
+        low=0.05,
+        high=5.0,
+        default=0.5,
+        when=(_LIME, ("proximity", ("exponential",))),
+    ),
+    Option(
+        "penalty",
+        "ridge keeps all weights small; lasso sets most of them to zero.",
+        choices=("ridge", "lasso"),
+        default="ridge",
+        when=(_LIME,),
+    ),
+    Option(
+        "ridge",
+        "Penalty relative to the mean eigenvalue of the samples' covariance.",
+        low=1e-6,
+        high=100.0,
+        log=True,
+        default=1e-2,
+        when=(_SAMPLED, ("penalty", ("ridge",))),
+    ),
+    Option(
+        "lasso",
+        "Penalty as a share of the smallest one that sets all weights to zero.",
+        low=0.001,
+        high=1.0,
+        log=True,
+        default=0.1,
+        when=(_LIME, ("penalty", ("lasso",))),
+    ),
     BASELINE,
 )
 
 
 @METHODS.register(
-    "lime", label="LIME", group="surrogate", seeded=True, options=(*SIMPLIFICATION_OPTIONS, *SURROGATE_OPTIONS),
+    "lime",
+    label="LIME",
+    group="surrogate",
+    seeded=True,
+    options=(*SIMPLIFICATION_OPTIONS, *SURROGATE_OPTIONS),
     summary="A linear model fitted to the network's outputs on perturbed copies of the image. Its weights are the "
-            "explanation.",
+    "explanation.",
     misleads="Its values are weights too, so it highlights suppressors; with fewer samples than features it is "
-             "mostly noise.",
+    "mostly noise.",
     formula="min Σ pᵢ (f(zᵢ) − b − wᵀzᵢ)² + λ|w|²",
-    reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5")
+    reference="Ribeiro et al. 2016, arXiv 1602.04938; PatternLocal, equation 5",
+)
 def lime(context: Context, **settings) -> np.ndarray:
     """The weights of a LIME surrogate as a map ``(h,w)``; see ``fit_lime``."""
     h, surrogate = fitted(context, "lime", settings)
@@ -72,21 +130,26 @@ def lime(context: Context, **settings) -> np.ndarray:
 
 
 @METHODS.register(
-    "kernelshap", label="KernelSHAP", group="surrogate", seeded=True,
+    "kernelshap",
+    label="KernelSHAP",
+    group="surrogate",
+    seeded=True,
     options=(*SIMPLIFICATION_OPTIONS, replace(SAMPLES, when=()), replace(BASELINE, when=())),
     summary="Shapley values estimated by a weighted linear fit on random coalitions of features. Each feature gets "
-            "its contribution to the output, averaged over all orders in which features can be added.",
+    "its contribution to the output, averaged over all orders in which features can be added.",
     misleads="A pixel that cancels noise gets its fair share of the output, just like one that carries the signal.",
     formula="φ of min Σ k(z)(f(z) − f(r) − φᵀz)², Σφ = f(x) − f(r)",
-    reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2")
+    reference="Lundberg and Lee 2017, arXiv 1705.07874, theorem 2",
+)
 def kernelshap(context: Context, **settings) -> np.ndarray:
     """Shapley values as a map ``(h,w)``; see ``fit_kernelshap``."""
     h, surrogate = fitted(context, "kernelshap", settings)
     return h.to_map(report(context, surrogate, settings["n_samples"])).reshape(context.shape)
 
 
-def fitted(context: Context, kind: str, settings: Mapping[str, Any],
-           per: str = "presence") -> tuple[Simplification, Surrogate]:
+def fitted(
+    context: Context, kind: str, settings: Mapping[str, Any], per: str = "presence"
+) -> tuple[Simplification, Surrogate]:
     """The simplification, and the surrogate of a ``kind`` (lime or kernelshap), fitted once for each image.
 
     ``settings`` hold the kind's own options, among others. Where features are replaced by a baseline, the weights
@@ -103,8 +166,9 @@ def fitted(context: Context, kind: str, settings: Mapping[str, Any],
 
     step = removal_steps(context, h, settings["baseline"]) if per == "unit" else np.ones(h.size)
     fit = {"lime": fit_lime, "kernelshap": fit_kernelshap}[kind]
-    return h, context.shared.once((kind, per, context.seeds, *used.items()),
-                                  lambda: fit(context, h, query, step, **own))
+    return h, context.shared.once(
+        (kind, per, context.seeds, *used.items()), lambda: fit(context, h, query, step, **own)
+    )
 
 
 def removal_steps(context: Context, h: Simplification, baseline: str) -> np.ndarray:
@@ -117,8 +181,10 @@ def removal_steps(context: Context, h: Simplification, baseline: str) -> np.ndar
     still = np.abs(on - off) < SMALLEST_CHANGE * context.training.spread
     context.facts["features_at_reference"] = int(still.sum())
     if still.all():
-        raise NotApplicable(f"All {still.size} features equal their baseline, so there is no weight per unit. "
-                            "Choose another baseline.")
+        raise NotApplicable(
+            f"All {still.size} features equal their baseline, so there is no weight per unit. "
+            "Choose another baseline."
+        )
     return on - off
 
 
@@ -139,9 +205,22 @@ def report(context: Context, surrogate: Surrogate, n_samples: int) -> np.ndarray
     return surrogate.weights
 
 
-def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray, *, sampling: str, n_samples: int,
-             spread: float, proximity: str, kernel_width: float, penalty: str, ridge: float, lasso: float,
-             baseline: str) -> Surrogate:
+def fit_lime(
+    context: Context,
+    h: Simplification,
+    query: Query,
+    step: np.ndarray,
+    *,
+    sampling: str,
+    n_samples: int,
+    spread: float,
+    proximity: str,
+    kernel_width: float,
+    penalty: str,
+    ridge: float,
+    lasso: float,
+    baseline: str,
+) -> Surrogate:
     """A LIME surrogate on the features of h; ``query`` gives the explained outputs (n,) of images (n,d).
 
     ``mask``: z in {0,1}^D uniform, a removed feature takes the baseline's value; kernel
@@ -163,7 +242,7 @@ def fit_lime(context: Context, h: Simplification, query: Query, step: np.ndarray
         centre = h.project(context.image.reshape(1, -1))[0].astype(np.float64)
         images = h.lift(centre.astype(np.float32) + z)
         square = np.einsum("ij,ij->i", z, z, dtype=np.float64)
-        log_weight = -square / square.mean() / (2 * kernel_width)**2 if square.any() else -square
+        log_weight = -square / square.mean() / (2 * kernel_width) ** 2 if square.any() else -square
         features_of_x = np.zeros(h.size)
     p = np.exp(log_weight - log_weight.max()) if proximity == "exponential" else np.ones(n_samples)
     f = query(images)
@@ -189,8 +268,16 @@ def features(context: Context, h: Simplification) -> np.ndarray:
     return h.project(context.training.x)
 
 
-def fit_kernelshap(context: Context, h: Simplification, query: Query, step: np.ndarray, *, n_samples: int,
-                   baseline: str, ridge: float = 0.0) -> Surrogate:
+def fit_kernelshap(
+    context: Context,
+    h: Simplification,
+    query: Query,
+    step: np.ndarray,
+    *,
+    n_samples: int,
+    baseline: str,
+    ridge: float = 0.0,
+) -> Surrogate:
     """KernelSHAP on h: least squares under the Shapley kernel with both constraints exact.
 
     Up to ENUMERATED_FEATURES features every coalition is evaluated, which gives the Shapley values themselves.

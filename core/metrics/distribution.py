@@ -19,8 +19,10 @@ def mass_and_mask(values: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.
     if mask.dtype != bool:
         raise InputError(f"A mask must be of type bool, not {mask.dtype}.")
     if bad := int((~np.isfinite(values)).sum()):
-        raise InputError(f"The map holds {bad} values that are NaN or infinite, the first at "
-                         f"{tuple(map(int, np.argwhere(~np.isfinite(values))[0]))}.")
+        raise InputError(
+            f"The map holds {bad} values that are NaN or infinite, the first at "
+            f"{tuple(map(int, np.argwhere(~np.isfinite(values))[0]))}."
+        )
     if not mask.any():
         raise InputError("The mask is empty: no pixel is important, so nothing can be scored.")
     mass = np.abs(values)

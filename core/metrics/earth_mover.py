@@ -15,12 +15,15 @@ from core.types import InputError, NotApplicable
 
 
 @METRICS.register(
-    "emd", label="EMD", slow=True,
+    "emd",
+    label="EMD",
+    slow=True,
     formula="OT(|s|, F⁺) / δ",
     misleads="A network that rightly uses only part of the shape is penalised for the rest; IME is not affected.",
     reference="PatternLocal, equation 10; Bonneel et al. 2011",
     summary="Earth mover's distance: how far the mass of |map| must move to be spread evenly over the important "
-            "pixels, as a share of the image's diagonal. Exact.")
+    "pixels, as a share of the image's diagonal. Exact.",
+)
 def emd(values: np.ndarray, mask: np.ndarray) -> float:
     """``OT(|s|, F+) / delta`` of a map ``values (h,w)`` and a ``mask (h,w)``, in [0, 1]; 0 is best.
 

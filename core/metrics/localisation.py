@@ -13,12 +13,14 @@ from core.registry import METRICS
 
 
 @METRICS.register(
-    "ime", label="IME",
+    "ime",
+    label="IME",
     formula="1 − Σ_{F⁺}|s| / Σ|s|",
     misleads="A map with a single pixel inside the shape is perfect, however little it reveals; read it with EMD.",
     reference="PatternLocal, equation 11",
     summary="Importance mass error: the share of |map| that lies outside the important pixels; 0 when nothing does. "
-            "A network that uses only part of the shape is not penalised.")
+    "A network that uses only part of the shape is not penalised.",
+)
 def ime(values: np.ndarray, mask: np.ndarray) -> float:
     """``1 - sum of |s| over F+ / sum of |s|`` of a map ``values (h,w)`` and a ``mask (h,w)``, in [0, 1]; 0 is best.
 
@@ -30,12 +32,15 @@ def ime(values: np.ndarray, mask: np.ndarray) -> float:
 
 
 @METRICS.register(
-    "precision", label="Precision", lower_is_better=False,
+    "precision",
+    label="Precision",
+    lower_is_better=False,
     formula="|top-|F⁺| of |s| ∩ F⁺| / |F⁺|",
     misleads="Only the order of pixels counts: a tiny difference between two weighs as much as a factor of ten.",
     reference="XAI-TRIS, precision",
     summary="Precision@|F+|: with k important pixels, the share of the k strongest pixels that are important. 1 "
-            "when the strongest pixels are exactly the important ones.")
+    "when the strongest pixels are exactly the important ones.",
+)
 def precision(values: np.ndarray, mask: np.ndarray) -> float:
     """The share of the |F+| largest |s| of ``values (h,w)`` that lie in F+, the ``mask (h,w)``; 1 is best.
 

@@ -50,8 +50,9 @@ class Plan:
     v: np.ndarray
 
 
-def plan(sources: np.ndarray, source_mass: np.ndarray, targets: np.ndarray, target_mass: np.ndarray,
-         gap: float = EXACT_GAP) -> Plan:
+def plan(
+    sources: np.ndarray, source_mass: np.ndarray, targets: np.ndarray, target_mass: np.ndarray, gap: float = EXACT_GAP
+) -> Plan:
     """The cheapest plan that moves the masses of ``sources`` to ``targets``: ``min sum flow_a distance_a``.
 
     ``sources (n,2)`` and ``targets (m,2)`` are rows and columns of pixels; ``source_mass (n,)`` and ``target_mass
@@ -87,9 +88,11 @@ def _must_fit(pixels: int) -> None:
     free = memory.available()
     if pixels * BYTES_PER_PIXEL > free:
         needed = pixels * BYTES_PER_PIXEL
-        raise NotApplicable(f"Transport between {pixels:,} pixels would take about {needed / 1e6:,.0f} MB; "
-                            f"{free / 1e6:,.0f} MB may be used, enough for {int(free / BYTES_PER_PIXEL):,} pixels. "
-                            "Score a smaller image, or one averaged over blocks of pixels.")
+        raise NotApplicable(
+            f"Transport between {pixels:,} pixels would take about {needed / 1e6:,.0f} MB; "
+            f"{free / 1e6:,.0f} MB may be used, enough for {int(free / BYTES_PER_PIXEL):,} pixels. "
+            "Score a smaller image, or one averaged over blocks of pixels."
+        )
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -104,8 +107,9 @@ def _dense(sources: np.ndarray, source_mass: np.ndarray, targets: np.ndarray, ta
     return Plan(source, sink, flow[source, sink], log["u"], log["v"])
 
 
-def _sparse(source_mass: np.ndarray, target_mass: np.ndarray, arcs: np.ndarray, cost: np.ndarray,
-            detour: float) -> tuple[Plan, bool]:
+def _sparse(
+    source_mass: np.ndarray, target_mass: np.ndarray, arcs: np.ndarray, cost: np.ndarray, detour: float
+) -> tuple[Plan, bool]:
     """The best plan over ``arcs (2,k)`` of ``cost (k,)`` and a hub that every pixel reaches for ``detour`` pixels.
 
     Also whether the plan uses the hub. The hub connects pixels that no chain of arcs connects: without it their
@@ -115,8 +119,11 @@ def _sparse(source_mass: np.ndarray, target_mass: np.ndarray, arcs: np.ndarray, 
     rows = np.concatenate([arcs[0], np.arange(n), np.full(m + 1, n)])
     columns = np.concatenate([arcs[1], np.full(n, m), np.arange(m + 1)])
     costs = np.concatenate([cost, np.full(n + m, detour), [0.0]])
-    flow, log = _emd(np.append(source_mass, 1.0), np.append(target_mass, 1.0),
-                     coo_array((costs, (rows, columns)), shape=(n + 1, m + 1)))
+    flow, log = _emd(
+        np.append(source_mass, 1.0),
+        np.append(target_mass, 1.0),
+        coo_array((costs, (rows, columns)), shape=(n + 1, m + 1)),
+    )
     direct = (flow.row < n) & (flow.col < m) & (flow.data > 0)
     detours = flow.data[(flow.row < n) & (flow.col == m)].sum() > DUST
     return Plan(flow.row[direct], flow.col[direct], flow.data[direct], log["u"][:n], log["v"][:m]), detours
@@ -149,8 +156,9 @@ def _near(sources: np.ndarray, targets: np.ndarray, v: np.ndarray) -> tuple[np.n
     return u, np.concatenate(arcs, axis=1)
 
 
-def _too_cheap(sources: np.ndarray, targets: np.ndarray, u: np.ndarray,
-               v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _too_cheap(
+    sources: np.ndarray, targets: np.ndarray, u: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The largest u ``(n,)`` that v allows, and the arcs ``(2,k)`` on which u + v exceeds the distance."""
     allowed, arcs = np.empty(len(sources)), [np.empty((2, 0), np.intp)]
     for rows, cost in _reduced(sources, targets, v):
@@ -173,22 +181,29 @@ def _reduced(sources: np.ndarray, targets: np.ndarray, v: np.ndarray) -> Iterato
         yield rows, cost
 
 
-def _from_coarse(sources: np.ndarray, source_mass: np.ndarray, targets: np.ndarray,
-                 target_mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _from_coarse(
+    sources: np.ndarray, source_mass: np.ndarray, targets: np.ndarray, target_mass: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Potentials ``v (m,)`` from the problem on cells of 2 x 2 pixels, and arcs ``(2,k)`` on which a plan exists.
 
     These arcs join all pixels of a cell, and all pixels of two cells between which the coarse plan carries mass.
     """
     shape = tuple(np.maximum(sources.max(0), targets.max(0)) // 2 + 1)
     cells, count = np.argwhere(np.ones(shape, bool)), int(np.prod(shape))
-    cell_of_source, cell_of_target = (np.ravel_multi_index(tuple((pixels // 2).T), shape)
-                                      for pixels in (sources, targets))
+    cell_of_source, cell_of_target = (
+        np.ravel_multi_index(tuple((pixels // 2).T), shape) for pixels in (sources, targets)
+    )
     surplus = np.bincount(cell_of_source, source_mass, count) - np.bincount(cell_of_target, target_mass, count)
     sending, receiving = np.flatnonzero(surplus > 0), np.flatnonzero(surplus < 0)
     joined, v = eye_array(count, format="csr"), np.zeros(len(targets))
     if len(sending) and len(receiving):
-        coarse = plan(cells[sending], surplus[sending] / surplus[sending].sum(),
-                      cells[receiving], surplus[receiving] / surplus[receiving].sum(), COARSE_GAP)
+        coarse = plan(
+            cells[sending],
+            surplus[sending] / surplus[sending].sum(),
+            cells[receiving],
+            surplus[receiving] / surplus[receiving].sum(),
+            COARSE_GAP,
+        )
         prices = _reduced((targets - 0.5) / 2, cells[sending], coarse.u)
         v = 2 * np.concatenate([cost.min(axis=1) for _, cost in prices])  # a cell is two pixels wide
         joined += _incidence(sending[coarse.source], receiving[coarse.sink], (count, count))

@@ -17,5 +17,17 @@ def load(spec: Spec) -> Model:
     return catalogue.load(canonical(spec).model_key())
 
 
-__all__ = ["GENERALISES", "MODELS", "Model", "command", "find", "keep", "load", "name_of", "records", "rounded",
-           "stamp", "train"]
+__all__ = [
+    "GENERALISES",
+    "MODELS",
+    "Model",
+    "command",
+    "find",
+    "keep",
+    "load",
+    "name_of",
+    "records",
+    "rounded",
+    "stamp",
+    "train",
+]

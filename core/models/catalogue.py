@@ -87,8 +87,9 @@ def _load(key: Spec, record: ModelRecord | None) -> Model:
     folder = store.ASSETS / "models" if record.origin == "shipped" else _trained()
     path = store.checked(folder / Path(record.file).name, record.sha256)
     try:
-        weights = {name: tensor.float() if tensor.is_floating_point() else tensor
-                   for name, tensor in load_file(path).items()}
+        weights = {
+            name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in load_file(path).items()
+        }
         module = MODELS[key.model].function(*([key.size] if key.size else []))  # blank where a data set has one size
         module.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
@@ -112,13 +113,24 @@ def keep(model: Model, key: Spec, *, shipped: bool = False, asked: str = "") -> 
     """
     facts = {**model.facts, "versions": {p: version(p) for p in ("torch", "numpy", "safetensors")}}
     parameters = dict(model.module.named_parameters())  # halved; a tree's node numbers are no such
-    data = save({name: (tensor.half() if name in parameters else tensor).contiguous()
-                 for name, tensor in model.module.state_dict().items()},
-                metadata={"attribution-lab": json.dumps({**key.to_dict("data", "model"), "accuracy": model.accuracy,
-                                                         **facts})})
+    data = save(
+        {
+            name: (tensor.half() if name in parameters else tensor).contiguous()
+            for name, tensor in model.module.state_dict().items()
+        },
+        metadata={
+            "attribution-lab": json.dumps({**key.to_dict("data", "model"), "accuracy": model.accuracy, **facts})
+        },
+    )
     folder, digest = store.ASSETS / "models" if shipped else _trained(), hashlib.sha256(data).hexdigest()
-    record = ModelRecord(key, model.accuracy, origin="shipped" if shipped else "trained here", licence="MIT",
-                         command=command(key) + asked, facts=facts)
+    record = ModelRecord(
+        key,
+        model.accuracy,
+        origin="shipped" if shipped else "trained here",
+        licence="MIT",
+        command=command(key) + asked,
+        facts=facts,
+    )
     if not shipped or model.accuracy > GENERALISES or not DATASETS[key.dataset].has_ground_truth:
         record = replace(record, file=_file_name(key, digest, shipped), bytes=len(data), sha256=digest)
     try:
@@ -134,12 +146,15 @@ def _file_name(key: Spec, digest: str, shipped: bool) -> str:
     if not shipped:
         return f"{_record_path(key).stem}-{digest[:8]}.safetensors"
     before = find(key)
-    return before.file if before and before.available and before.origin == "shipped" else \
-        f"{name_of(key).replace(' ', '_')}_{key.model}.safetensors"
+    return (
+        before.file
+        if before and before.available and before.origin == "shipped"
+        else f"{name_of(key).replace(' ', '_')}_{key.model}.safetensors"
+    )
 
 
 def _write_record(record: ModelRecord, shipped: bool) -> None:
-    """Until it is there the old one holds, and its file: a reader gets one network or the other, never half of each."""
+    """Until it is written, the old record and its file hold: a reader gets one network or the other."""
     if shipped:
         others = [r for r in map(_record, store.manifest("models")) if r and r.spec != record.spec]
         ordered = sorted([*others, record], key=lambda r: [str(v) for v in r.spec.to_dict("data", "model").values()])
@@ -163,8 +178,11 @@ def command(key: Spec) -> str:
     always = {"dataset", "model"} | {field_of(o) or o.name for o in DATASETS[key.dataset].options if o.on_pages}
     values = key.to_dict("data", "model")
     values |= values.pop("data_options", {})
-    flags = [f"--{name.replace('_', '-')} {f'{value:g}' if isinstance(value, float) else value}"
-             for name, value in values.items() if value not in ("", 0) and (name in always or value != plain[name])]
+    flags = [
+        f"--{name.replace('_', '-')} {f'{value:g}' if isinstance(value, float) else value}"
+        for name, value in values.items()
+        if value not in ("", 0) and (name in always or value != plain[name])
+    ]
     return " ".join(["python -m core train", *flags])
 
 

@@ -47,7 +47,7 @@ class Model:
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n,C) float64 of images (n,h,w), computed in double precision."""
         size, network = self.batch, self.double
-        parts = (torch.from_numpy(np.require(x[i:i + size], np.float64, "W")) for i in range(0, len(x), size))
+        parts = (torch.from_numpy(np.require(x[i : i + size], np.float64, "W")) for i in range(0, len(x), size))
         with torch.no_grad():
             return torch.cat([network(part).softmax(1) for part in parts]).numpy()
 

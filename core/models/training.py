@@ -30,8 +30,15 @@ WHITEN = 1e-3  # share of the mean eigenvalue added before the inverse square ro
 _one_at_a_time = threading.Lock()  # PyTorch has one generator for all threads
 
 
-def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | None = None,
-          way: str = "auto", epochs: int | None = None) -> Model:
+def train(
+    kind: str,
+    dataset: Dataset,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    way: str = "auto",
+    epochs: int | None = None,
+) -> Model:
     """A model of ``kind`` (a registered name) trained on ``dataset``; the better of plain and whitened training.
 
     Plain training starts alone; if it has not begun to learn after TRIAL epochs, both take turns until one does, and
@@ -69,8 +76,10 @@ def train(kind: str, dataset: Dataset, *, seed: int = 0, progress: Progress | No
 
 def _finished(kind: str, module: nn.Module, dataset: Dataset, facts: dict, progress: Progress) -> Model:
     """The trained model with its accuracies."""
-    reached = {name: accuracy(module, part.x, part.y)[0] for name, part in
-               (("train", dataset.train), ("val", dataset.val), ("test", dataset.test))}
+    reached = {
+        name: accuracy(module, part.x, part.y)[0]
+        for name, part in (("train", dataset.train), ("val", dataset.val), ("test", dataset.test))
+    }
     progress(1, 1, f"test accuracy {reached['test']:.3f}")
     return Model(kind, module, reached["test"], facts | {"validation": reached["val"], "on_train": reached["train"]})
 
@@ -126,8 +135,11 @@ class _Run:
         self.module.load_state_dict(self.best_state)
         first = next(m for m in self.module.modules() if isinstance(m, (nn.Linear, nn.Conv2d)))
         with torch.no_grad():
-            first.weight.copy_(first.weight / self.scale if self.whitening is None else
-                               first.weight @ self.whitening[0] / self.whitening[1])
+            first.weight.copy_(
+                first.weight / self.scale
+                if self.whitening is None
+                else first.weight @ self.whitening[0] / self.whitening[1]
+            )
         return freeze(self.module)
 
     def _prepare(self, split: Split) -> tuple[torch.Tensor, torch.Tensor]:

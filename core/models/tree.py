@@ -80,15 +80,21 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, progress: Progre
     is_leaf = grown.children_left < 0
     numbers = np.cumsum(is_leaf) - 1
     tensor = torch.from_numpy
-    structure = {"left": tensor(np.where(is_leaf, numbers, grown.children_left)),
-                 "right": tensor(grown.children_right), "pixel": tensor(np.where(is_leaf, -1, grown.feature)),
-                 "threshold": tensor(_rounded_down(grown.threshold))}
+    structure = {
+        "left": tensor(np.where(is_leaf, numbers, grown.children_left)),
+        "right": tensor(grown.children_right),
+        "pixel": tensor(np.where(is_leaf, -1, grown.feature)),
+        "threshold": tensor(_rounded_down(grown.threshold)),
+    }
     leaves, d = int(is_leaf.sum()), x.shape[1]
-    module.load_state_dict({**structure, "weight": torch.zeros(leaves, CLASSES, d),
-                            "bias": torch.zeros(leaves, CLASSES)})
+    module.load_state_dict(
+        {**structure, "weight": torch.zeros(leaves, CLASSES, d), "bias": torch.zeros(leaves, CLASSES)}
+    )
 
-    images = [nn.functional.pad(tensor(np.array(part.x)).flatten(1), (0, 1), value=1.0)  # ones: the constant term
-              for part in (dataset.train, dataset.val)]
+    images = [
+        nn.functional.pad(tensor(np.array(part.x)).flatten(1), (0, 1), value=1.0)  # ones: the constant term
+        for part in (dataset.train, dataset.val)
+    ]
     labels = [tensor(np.array(part.y)) for part in (dataset.train, dataset.val)]
     leaves_of = [module.regions(part) for part in images]
     progress(1, leaves + 1, "a regression on all images")
@@ -96,8 +102,9 @@ def fit(module: LogisticModelTree, dataset: Dataset, seed: int, progress: Progre
     for leaf in range(leaves):
         progress(leaf + 1, leaves + 1, f"leaf {leaf + 1} of {leaves}")
         inside = [at == leaf for at in leaves_of]
-        weights, passes = _regression([p[i] for p, i in zip(images, inside)],
-                                      [p[i] for p, i in zip(labels, inside)], root)
+        weights, passes = _regression(
+            [p[i] for p, i in zip(images, inside)], [p[i] for p, i in zip(labels, inside)], root
+        )
         module.weight.data[leaf], module.bias.data[leaf], most = weights[:-1].T, weights[-1], max(most, passes)
     return most
 
@@ -112,8 +119,9 @@ def _rounded_down(thresholds: np.ndarray) -> np.ndarray:
     return np.where(near > thresholds, np.nextafter(near, np.float32(-np.inf)), near)
 
 
-def _regression(images: list[torch.Tensor], labels: list[torch.Tensor],
-                start: torch.Tensor) -> tuple[torch.Tensor, int]:
+def _regression(
+    images: list[torch.Tensor], labels: list[torch.Tensor], start: torch.Tensor
+) -> tuple[torch.Tensor, int]:
     """Sparse logistic regression ``(d+1,C)`` of the training images by accelerated proximal gradient steps (FISTA).
 
     Images (n,d+1) end in a one. The second of each pair are the validation images: fitting stops early, at the pass
@@ -145,13 +153,16 @@ def _loss(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor) -> float:
     return float(cross_entropy(x @ weights, y)) if len(x) else 0.0
 
 
-@MODELS.register("LMT", label="Logistic model tree", datasets=DIGITS, fit=fit,
-                 formula="logits = W_leaf x + b_leaf",
-                 misleads="Two similar images in different leaves get different weights: one grey value separates "
-                          "them.",
-                 reference="Landwehr et al. 2005, Logistic model trees; OpenAPI, section V",
-                 summary="A decision tree with a sparse logistic regression in each leaf: every leaf is a linear "
-                         "region.")
+@MODELS.register(
+    "LMT",
+    label="Logistic model tree",
+    datasets=DIGITS,
+    fit=fit,
+    formula="logits = W_leaf x + b_leaf",
+    misleads="Two similar images in different leaves get different weights: one grey value separates them.",
+    reference="Landwehr et al. 2005, Logistic model trees; OpenAPI, section V",
+    summary="A decision tree with a sparse logistic regression in each leaf: every leaf is a linear region.",
+)
 def lmt(size: int = 28) -> nn.Module:
     """A tree of one leaf for images ``size`` pixels wide and high; ``fit`` grows it."""
     return LogisticModelTree(size)

@@ -17,10 +17,12 @@ IMAGES_PER_PASS = 64  # bounds memory; activations fit into the processor's cach
 RECTIFIERS = {"relu", "leaky_relu"}  # PyTorch's operations, modules or not; those that end in _ work in place
 LAYERS = {nn.Flatten, nn.Unflatten, nn.Linear, nn.Conv2d, nn.Dropout, nn.ReLU, nn.MaxPool2d}
 POOLS = {"max_pool2d_with_indices", "adaptive_max_pool2d"}
-UNREADABLE = set("""
+UNREADABLE = set(
+    """
     tanh sigmoid gelu silu mish softplus elu hardtanh hardsigmoid hardswish threshold _prelu_kernel exp log pow sqrt
     sin cos abs clamp clamp_min clamp_max maximum minimum amax amin sort topk max_pool1d max_pool3d_with_indices
-    _softmax _log_softmax native_layer_norm native_group_norm""".split())
+    _softmax _log_softmax native_layer_norm native_group_norm""".split()
+)
 
 
 class _Switches(TorchDispatchMode):
@@ -38,8 +40,10 @@ class _Switches(TorchDispatchMode):
         if name in RECTIFIERS:
             self.settings.append((arguments[0] > 0).flatten(1).numpy())
         elif name in UNREADABLE:
-            raise NotApplicable("The model's regions cannot be read from inside: "
-                                f"{name.strip('_')} is neither linear nor a ReLU or max pooling.")
+            raise NotApplicable(
+                "The model's regions cannot be read from inside: "
+                f"{name.strip('_')} is neither linear nor a ReLU or max pooling."
+            )
         result = function(*arguments, **keywords) if keywords else function(*arguments)
         if name in POOLS:
             self.settings.append(_bits(result[1], arguments[0][0, 0].numel()))
@@ -76,8 +80,15 @@ def _walked(layers: nn.Sequential, x: torch.Tensor) -> tuple[torch.Tensor, np.nd
             settings.append((x > 0).flatten(1).numpy())
         if type(layer) is nn.MaxPool2d:
             plane = x[0, 0].numel()
-            x, at = functional.max_pool2d(x, layer.kernel_size, layer.stride, layer.padding, layer.dilation,
-                                          layer.ceil_mode, return_indices=True)
+            x, at = functional.max_pool2d(
+                x,
+                layer.kernel_size,
+                layer.stride,
+                layer.padding,
+                layer.dilation,
+                layer.ceil_mode,
+                return_indices=True,
+            )
             settings.append(_bits(at, plane))
         else:
             x = layer(x)
@@ -153,7 +164,8 @@ def pair_weights(module: nn.Module, images: np.ndarray, target: int) -> tuple[np
         part = part.clone().requires_grad_(True)
         logits = module(part)
         others = [c for c in range(logits.shape[1]) if c != target]
-        rows = [torch.autograd.grad((logits[:, target] - logits[:, c]).sum(), part, retain_graph=True)[0]
-                for c in others]
+        rows = [
+            torch.autograd.grad((logits[:, target] - logits[:, c]).sum(), part, retain_graph=True)[0] for c in others
+        ]
         pairs.append(torch.stack(rows, dim=1).flatten(2).numpy())
     return np.concatenate(pairs), count / len(images)

@@ -24,7 +24,29 @@ from core.regions.plane import REGIONS_WITH_BORDERS, RegionMap, half_width, regi
 
 SAMPLINGS = tuple(openapi.SAMPLINGS)
 
-__all__ = ["COMPARISON_POINTS", "DISTANCES", "IMAGE_IN_REGION", "METHODS_ALONG", "NEAREST_IMAGE", "POINT_IN_REGION",
-           "REGIONS_WITH_BORDERS", "SAMPLINGS", "Agreement", "ComparisonPoint", "Decision", "Error", "RegionMap",
-           "agreements", "comparison_point", "decision", "deletion_curves", "errors", "first_border", "half_width",
-           "line", "nearest", "region_map", "tested"]
+__all__ = [
+    "COMPARISON_POINTS",
+    "DISTANCES",
+    "IMAGE_IN_REGION",
+    "METHODS_ALONG",
+    "NEAREST_IMAGE",
+    "POINT_IN_REGION",
+    "REGIONS_WITH_BORDERS",
+    "SAMPLINGS",
+    "Agreement",
+    "ComparisonPoint",
+    "Decision",
+    "Error",
+    "RegionMap",
+    "agreements",
+    "comparison_point",
+    "decision",
+    "deletion_curves",
+    "errors",
+    "first_border",
+    "half_width",
+    "line",
+    "nearest",
+    "region_map",
+    "tested",
+]

@@ -16,7 +16,10 @@ from core.registry import METHODS
 from core.types import NotApplicable, Progress, Spec, one_of
 
 COMPARISON_POINTS = POINT_IN_REGION, NEAREST_IMAGE, IMAGE_IN_REGION = (
-    "a point in the same region", "the nearest test image", "a test image in the same region")
+    "a point in the same region",
+    "the nearest test image",
+    "a test image in the same region",
+)
 METHODS_COMPARED = ("openapi", "gradient_x_input", "integrated_gradients", "lime")
 
 
@@ -96,6 +99,7 @@ def _switches(spec: Spec) -> np.ndarray:
 
 def first_border(context: Context, start: np.ndarray, end: np.ndarray) -> float:
     """The share of the line from ``start`` to ``end (h,w)`` that lies in start's region, to one part in 1e12."""
+
     def same(t: np.ndarray) -> np.ndarray:
         points = start + t[:, None, None] * (end - start)
         rows = white_box.activation_patterns(context.network.double, np.concatenate([start[None], points]))
@@ -113,8 +117,9 @@ def first_border(context: Context, start: np.ndarray, end: np.ndarray) -> float:
 
 
 @pipeline.same_networks()
-def agreements(spec: Spec, kind: str, methods: Sequence[str] = METHODS_COMPARED,
-               progress: Progress | None = None) -> list[Agreement]:
+def agreements(
+    spec: Spec, kind: str, methods: Sequence[str] = METHODS_COMPARED, progress: Progress | None = None
+) -> list[Agreement]:
     """How well each method's maps agree at the image and at its comparison point, for the same class.
 
     A method that does not apply is reported with its reason. Source: OpenAPI, section V-B.
@@ -128,6 +133,7 @@ def agreements(spec: Spec, kind: str, methods: Sequence[str] = METHODS_COMPARED,
         except NotApplicable as reason:
             rows.append(Agreement(method, reason=str(reason)))
             continue
-        rows.append(Agreement(method, at_image, at_point, cosine(at_image, at_point),
-                              relative_l1(at_point, at_image)))
+        rows.append(
+            Agreement(method, at_image, at_point, cosine(at_image, at_point), relative_l1(at_point, at_image))
+        )
     return rows

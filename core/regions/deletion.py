@@ -41,8 +41,13 @@ class DeletionCurve:
         return int(self.changed.argmax()) if self.changed.any() else None
 
 
-def deletion_curve(predict_proba: Callable[[np.ndarray], np.ndarray], x: np.ndarray, weights: np.ndarray,
-                   target: int, count: int = MAX_FEATURES) -> DeletionCurve:
+def deletion_curve(
+    predict_proba: Callable[[np.ndarray], np.ndarray],
+    x: np.ndarray,
+    weights: np.ndarray,
+    target: int,
+    count: int = MAX_FEATURES,
+) -> DeletionCurve:
     """Removes up to ``count`` features of ``x (d,)`` one by one, those with the largest ``|weights| (d,)`` first.
 
     A feature with a positive weight is set to 0, one with a negative weight to 1; one with weight 0 stays.

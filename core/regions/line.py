@@ -50,5 +50,9 @@ def line(spec: Spec, number: int, points: int = 41, *, progress: Progress | None
             progress(done, len(METHODS_ALONG), METHODS[method].label)
         maps[method] = np.stack([default_map_at(spec, method, image) for image in images])
     middle = (t[1:] + t[:-1]) / 2
-    return Line(t, {name: np.array([cosine(m[0], at_t) for at_t in m]) for name, m in maps.items()},
-                middle[(rows[1:] != rows[:-1]).any(1)], middle[np.diff(margin > 0)])
+    return Line(
+        t,
+        {name: np.array([cosine(m[0], at_t) for at_t in m]) for name, m in maps.items()},
+        middle[(rows[1:] != rows[:-1]).any(1)],
+        middle[np.diff(margin > 0)],
+    )

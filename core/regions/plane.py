@@ -76,8 +76,9 @@ def region_map(spec: Spec, half_width: float, points: int = 41, *, progress: Pro
         agreement.append([cosine(w, start) for w in weights.reshape(points, -1)])
         margins.append(margin)
     region = white_box.distinct(np.concatenate(rows))[1].reshape(points, points)
-    return RegionMap(np.stack([across, up]), at, np.array(agreement), np.array(margins), region,
-                     int(region.max()) + 1)
+    return RegionMap(
+        np.stack([across, up]), at, np.array(agreement), np.array(margins), region, int(region.max()) + 1
+    )
 
 
 def _plane(image: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

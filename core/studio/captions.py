@@ -20,8 +20,10 @@ def options_text(spec: Spec) -> str:
 
 
 def in_words(options: dict[str, Any]) -> str:
-    return ", ".join(f"{n.replace('_', ' ')} {v:g}" if isinstance(v, float) else f"{n.replace('_', ' ')} {v}"
-                     for n, v in options.items())
+    return ", ".join(
+        f"{n.replace('_', ' ')} {v:g}" if isinstance(v, float) else f"{n.replace('_', ' ')} {v}"
+        for n, v in options.items()
+    )
 
 
 def column_titles(columns: Sequence[tuple[str, tuple]]) -> list[str]:
@@ -38,10 +40,13 @@ def column_titles(columns: Sequence[tuple[str, tuple]]) -> list[str]:
 PARTS: tuple[tuple[tuple[str, ...], Callable[[Spec], str]], ...] = (
     (("dataset",), lambda r: DATASETS[r.dataset].label),
     (Spec.names("data")[1:], lambda r: ", ".join(DATASETS[r.dataset].texts(r))),
-    (("model",), lambda r: r.model), (("model_seed",), lambda r: f"model seed {r.model_seed}"),
-    (("image",), lambda r: f"image {r.image}"), (("seed",), lambda r: f"seed {r.seed}"),
+    (("model",), lambda r: r.model),
+    (("model_seed",), lambda r: f"model seed {r.model_seed}"),
+    (("image",), lambda r: f"image {r.image}"),
+    (("seed",), lambda r: f"seed {r.seed}"),
     (("output", "target"), lambda r: f"{r.output} of the {r.target} class"),
-    (("truth",), lambda r: f"truth {r.truth}"))
+    (("truth",), lambda r: f"truth {r.truth}"),
+)
 
 
 def row_titles(rows: Sequence[Spec]) -> list[str]:
@@ -59,13 +64,17 @@ def where(rows: Sequence[Spec]) -> str:
         images = [str(o.image) for o in rows if o.replace(image=0) == r]
         record = model_library.model_record(r)
         accuracy = f"test accuracy {record.accuracy:.1%}" if record else "accuracy not known"
-        said.append(f"{DATASETS[r.dataset].describe(r)}, {r.model} ({accuracy}), {r.split} image{'s' if len(images) > 1 else ''} "
-                    f"{', '.join(images)}")
+        said.append(
+            f"{DATASETS[r.dataset].describe(r)}, {r.model} ({accuracy}), "
+            f"{r.split} image{'s' if len(images) > 1 else ''} "
+            f"{', '.join(images)}"
+        )
     return "; ".join(said) + "."
 
 
-def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table: Sequence[dict],
-                 outlined: bool) -> str:
+def maps_caption(
+    figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table: Sequence[dict], outlined: bool
+) -> str:
     """Data, model, images, what is explained and how, what stands below; ``outlined``: the truth is known."""
     first = figure.rows[0]
     methods = [(n, o) for n, o in columns if n not in PICTURES]
@@ -73,17 +82,24 @@ def maps_caption(figure: FigureSpec, columns: Sequence[tuple[str, tuple]], table
     parts = [where(figure.rows)]
     if methods:
         parts.append(f"Maps explain {out} of the {first.target} class; colours: {SCALES[figure.layout.scale]}.")
-        said = [f"{METHODS[n].label} with {in_words(differing)}" for n, o in methods
-                if (differing := METHODS[n].changed(o))]
-        parts.append(f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, "
-                     f"seed {first.seed}.")
+        said = [
+            f"{METHODS[n].label} with {in_words(differing)}"
+            for n, o in methods
+            if (differing := METHODS[n].changed(o))
+        ]
+        parts.append(
+            f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, seed {first.seed}."
+        )
         wrong = len({t["row"] for t in table if t.get("predicted") != t.get("label")})
         if wrong:
             parts.append(f"Not classified correctly: {wrong} of {len(figure.rows)} images.")
         metrics = [METRICS[b] for b in figure.below if b != LARGEST]
         if metrics and any(m.name in t for m in metrics for t in table):
-            parts.append("Below each map: " + ", ".join(
-                f"{m.label} ({'lower' if m.lower_is_better else 'higher'} is better)" for m in metrics) + ".")
+            parts.append(
+                "Below each map: "
+                + ", ".join(f"{m.label} ({'lower' if m.lower_is_better else 'higher'} is better)" for m in metrics)
+                + "."
+            )
     if figure.layout.outline and outlined:
         parts.append("The outline marks the important pixels.")
     return " ".join(parts)

@@ -46,14 +46,24 @@ def _default_columns(_: Spec | None = None) -> dict[str, Any]:
 
 
 def _published_rows(base: Spec) -> dict[str, Any]:
-    return {"rows": tuple(
-        base.replace(dataset="xai-tris", scenario=s, background=b, snr=snr, size=64, model=Spec.model)
-        for s in ("LIN", "XOR", "RIGID") for b, snr in zip(("WHITE", "CORR"), PUBLISHED[s]))}
+    return {
+        "rows": tuple(
+            base.replace(dataset="xai-tris", scenario=s, background=b, snr=snr, size=64, model=Spec.model)
+            for s in ("LIN", "XOR", "RIGID")
+            for b, snr in zip(("WHITE", "CORR"), PUBLISHED[s])
+        )
+    }
 
 
 @FIGURES.register(
-    "maps", label="Maps of methods", summary="Images in rows; the truth and a map of each method in columns.",
-    reference="PatternLocal, Figures 5 and 6 to 9", start=_default_columns, has_columns=True, needs_model=True)
+    "maps",
+    label="Maps of methods",
+    summary="Images in rows; the truth and a map of each method in columns.",
+    reference="PatternLocal, Figures 5 and 6 to 9",
+    start=_default_columns,
+    has_columns=True,
+    needs_model=True,
+)
 def maps(figure: FigureSpec, progress: Progress | None) -> Content:
     _need_rows(figure)
     columns = figure.columns or _default_columns()["columns"]
@@ -79,17 +89,27 @@ def maps(figure: FigureSpec, progress: Progress | None) -> Content:
             if values is not None:
                 arrays[_free(arrays, f"row{i}_{name}")] = values
         panels.append(cells)
-    return Content(panels, figure.column_titles or captions.column_titles(columns),
-                   figure.row_titles or captions.row_titles(figure.rows),
-                   captions.maps_caption(figure, columns, table, any(_mask(r).any() for r in figure.rows)),
-                   notes=captions.maps_notes(figure, table), arrays=arrays, table=table)
+    return Content(
+        panels,
+        figure.column_titles or captions.column_titles(columns),
+        figure.row_titles or captions.row_titles(figure.rows),
+        captions.maps_caption(figure, columns, table, any(_mask(r).any() for r in figure.rows)),
+        notes=captions.maps_notes(figure, table),
+        arrays=arrays,
+        table=table,
+    )
 
 
 def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, dict[str, Any], np.ndarray | None]:
     """One map with its numbers; where the method does not apply, the cell says so and the table why."""
-    facts = {"method": spec.method, **{n: getattr(spec, n) for n in (
-        "dataset", "scenario", "background", "snr", "size", "model", "image", "seed")},
-        "options": captions.options_text(spec)}
+    facts = {
+        "method": spec.method,
+        **{
+            n: getattr(spec, n)
+            for n in ("dataset", "scenario", "background", "snr", "size", "model", "image", "seed")
+        },
+        "options": captions.options_text(spec),
+    }
     try:
         found = pipeline.explain(spec)
     except NotApplicable as reason:
@@ -102,8 +122,13 @@ def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, d
     if LARGEST in figure.below or figure.layout.scale == "raw":
         lines.append(("max", paper.short(largest)))
     note = "" if largest else "empty map"
-    facts |= {"label": found.label, "predicted": found.predicted, **{m: score[m] for m in metrics},
-              "largest": largest, "reason": "; ".join(score.reasons.values()) if score else ""}
+    facts |= {
+        "label": found.label,
+        "predicted": found.predicted,
+        **{m: score[m] for m in metrics},
+        "largest": largest,
+        "reason": "; ".join(score.reasons.values()) if score else "",
+    }
     return (paper.Map(found.values, kind, mask if mask.any() else None, lines, note), facts, found.values)
 
 
@@ -117,8 +142,12 @@ def _picture(name: str, image: np.ndarray, mask: np.ndarray, label: str) -> pape
 
 
 @FIGURES.register(
-    "examples", label="Examples of the data", reference="PatternLocal, Figure 3", start=_published_rows,
-    summary="One image of each class with its truth: a row a scenario, a group of columns a background.")
+    "examples",
+    label="Examples of the data",
+    reference="PatternLocal, Figure 3",
+    start=_published_rows,
+    summary="One image of each class with its truth: a row a scenario, a group of columns a background.",
+)
 def examples(figure: FigureSpec, progress: Progress | None) -> Content:
     _need_rows(figure)
     scenarios = list(dict.fromkeys((r.dataset, r.scenario) for r in figure.rows))
@@ -140,20 +169,41 @@ def examples(figure: FigureSpec, progress: Progress | None) -> Content:
                 if here is None:
                     raise InputError(f"No image of class {label} from image {row.image} on.")
                 mask, name = _mask(row.replace(image=here)), f"{row.scenario}_{background}_{label}"
-                cells += [_plain(_picture("image", part.x[here], mask, label)),
-                          _plain(_picture("truth", part.x[here], mask, label))]
+                cells += [
+                    _plain(_picture("image", part.x[here], mask, label)),
+                    _plain(_picture("truth", part.x[here], mask, label)),
+                ]
                 arrays |= {f"{name}_image": part.x[here], f"{name}_mask": mask}
-                table.append({"scenario": row.scenario, "background": background, "snr": row.snr, "size": row.size,
-                              "class": label, "image": here, "pixels": int(mask.sum())})
+                table.append(
+                    {
+                        "scenario": row.scenario,
+                        "background": background,
+                        "snr": row.snr,
+                        "size": row.size,
+                        "class": label,
+                        "image": here,
+                        "pixels": int(mask.sum()),
+                    }
+                )
         panels.append(cells)
     titles = [title for _ in backgrounds for label in (0, 1) for title in (f"y = {label}", "Truth")]
-    said = "; ".join(f"{s} {'/'.join(f'{r.background} {r.snr:g}' for r in figure.rows if r.scenario == s)}"
-                     for _, s in scenarios)
+    said = "; ".join(
+        f"{s} {'/'.join(f'{r.background} {r.snr:g}' for r in figure.rows if r.scenario == s)}" for _, s in scenarios
+    )
     first = figure.rows[0]
-    caption = (f"Examples of {DATASETS[first.dataset].label} at {first.size} × {first.size} pixels: for each "
-               f"scenario (row) and background, one image of each class and its important pixels. SNR: {said}.")
-    return Content(panels, figure.column_titles or titles, figure.row_titles or [s for _, s in scenarios], caption,
-                   [(b, 4) for b in backgrounds], arrays=arrays, table=table)
+    caption = (
+        f"Examples of {DATASETS[first.dataset].label} at {first.size} × {first.size} pixels: for each "
+        f"scenario (row) and background, one image of each class and its important pixels. SNR: {said}."
+    )
+    return Content(
+        panels,
+        figure.column_titles or titles,
+        figure.row_titles or [s for _, s in scenarios],
+        caption,
+        [(b, 4) for b in backgrounds],
+        arrays=arrays,
+        table=table,
+    )
 
 
 def _plain(panel: paper.Map) -> paper.Map:
@@ -162,37 +212,71 @@ def _plain(panel: paper.Map) -> paper.Map:
 
 
 @FIGURES.register(
-    "toy", label="XOR with a suppressor", reference="PatternLocal, section 3.2 and Figure 2", has_rows=False,
+    "toy",
+    label="XOR with a suppressor",
+    reference="PatternLocal, section 3.2 and Figure 2",
+    has_rows=False,
     summary="The share of the importance that four methods give to a variable that knows nothing of the class.",
     options=(
         Option("samples", "Points drawn.", low=50, high=5000),
         Option("sigma_d", "Size of the noise that the suppressor shares with x1 and x2.", low=0.1, high=5.0),
         Option("tau", "Softness of the classifier tanh((x1 - x3)(x2 + x3) / tau).", low=0.01, high=5.0),
-        Option("bandwidth", "Width of PatternLocal's Gaussian neighbourhood. Only without end does the suppressor "
-               "drop out altogether.", low=0.05, high=100.0, log=True),
-        Option("seed", "Seed of the points.", low=0, high=2**31 - 1)))
-def toy_figure(figure: FigureSpec, progress: Progress | None, *, samples: int = 2500, sigma_d: float = 1.0,
-               tau: float = 0.1, bandwidth: float = 5.0, seed: int = 0) -> Content:
+        Option(
+            "bandwidth",
+            "Width of PatternLocal's Gaussian neighbourhood. Only without end does the suppressor "
+            "drop out altogether.",
+            low=0.05,
+            high=100.0,
+            log=True,
+        ),
+        Option("seed", "Seed of the points.", low=0, high=2**31 - 1),
+    ),
+)
+def toy_figure(
+    figure: FigureSpec,
+    progress: Progress | None,
+    *,
+    samples: int = 2500,
+    sigma_d: float = 1.0,
+    tau: float = 0.1,
+    bandwidth: float = 5.0,
+    seed: int = 0,
+) -> Content:
     found = toy.importance_of_the_suppressor(samples, sigma_d, tau, bandwidth, seed)
     reach = float(np.ceil(np.quantile(np.abs(found.x[:, :2]), 0.999)))
     means = {name: float(np.nanmean(share)) for name, share in found.shares.items()}
-    panels = [[paper.Points(found.x[:, :2], share, ("x1", "x2"), (("mean", means[name]),), reach=reach)
-               for name, share in found.shares.items()]]
-    caption = (f"Importance of the suppressor x3 in the XOR problem x = (s1 + d, s2 − d, d), y = sign(s1 s2), for "
-               f"{samples:,} points (σ of d {sigma_d:g}, seed {seed}) and the classifier tanh((x1 − x3)(x2 + x3)/τ), "
-               f"τ = {tau:g}. Colour: |a3| / Σ|a|, its mean below each plot: "
-               f"{', '.join(f'{n} {m:.3f}' for n, m in means.items())}. PatternLocal follows the gradient in a "
-               f"Gaussian neighbourhood of width {bandwidth:g}.")
-    return Content(panels, figure.column_titles or list(found.shares), figure.row_titles, caption,
-                   notes=("Colour: share of the importance given to the suppressor x3.",),
-                   arrays={"x": found.x, **{f"share_{n}": s for n, s in found.shares.items()}},
-                   table=[{"method": n, "mean_share": m} for n, m in means.items()])
+    panels = [
+        [
+            paper.Points(found.x[:, :2], share, ("x1", "x2"), (("mean", means[name]),), reach=reach)
+            for name, share in found.shares.items()
+        ]
+    ]
+    caption = (
+        f"Importance of the suppressor x3 in the XOR problem x = (s1 + d, s2 − d, d), y = sign(s1 s2), for "
+        f"{samples:,} points (σ of d {sigma_d:g}, seed {seed}) and the classifier tanh((x1 − x3)(x2 + x3)/τ), "
+        f"τ = {tau:g}. Colour: |a3| / Σ|a|, its mean below each plot: "
+        f"{', '.join(f'{n} {m:.3f}' for n, m in means.items())}. PatternLocal follows the gradient in a "
+        f"Gaussian neighbourhood of width {bandwidth:g}."
+    )
+    return Content(
+        panels,
+        figure.column_titles or list(found.shares),
+        figure.row_titles,
+        caption,
+        notes=("Colour: share of the importance given to the suppressor x3.",),
+        arrays={"x": found.x, **{f"share_{n}": s for n, s in found.shares.items()}},
+        table=[{"method": n, "mean_share": m} for n, m in means.items()],
+    )
 
 
 @FIGURES.register(
-    "regions", label="Maps of linear regions", reference="OpenAPI, section 4; core.regions", needs_model=True,
+    "regions",
+    label="Maps of linear regions",
+    reference="OpenAPI, section 4; core.regions",
+    needs_model=True,
     summary="An image, OpenAPI's exact weights, and planes through the linear regions around it, from near to far.",
-    options=(Option("points", "Points along each side of a plane.", low=11, high=81),))
+    options=(Option("points", "Points along each side of a plane.", low=11, high=81),),
+)
 def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int = 31) -> Content:
     _need_rows(figure)
     planes, panels, arrays, table = [], [], {}, []
@@ -207,23 +291,44 @@ def region_figure(figure: FigureSpec, progress: Progress | None, *, points: int 
             plane = regions.region_map(spec, half, points)
             planes.append(plane)
             arrays |= {f"row{i}_plane{j}_{n}": getattr(plane, n) for n in ("at", "cosine", "margin", "region")}
-            table.append({"row": i, "half_width": half, "regions": plane.count,
-                          "lowest_cosine": float(np.nanmin(plane.cosine))})
+            table.append(
+                {
+                    "row": i,
+                    "half_width": half,
+                    "regions": plane.count,
+                    "lowest_cosine": float(np.nanmin(plane.cosine)),
+                }
+            )
         weights = paper.Map(d.values) if d.features.exact else paper.Map(None, note=f"not exact: {d.features.reason}")
         panels.append([_plain(_picture("image", d.image, _mask(row), "")), weights])
         arrays |= {f"row{i}_image": d.image, f"row{i}_weights": d.values}
     lowest = min(0.99, *(t["lowest_cosine"] for t in table))
     for plane, facts in zip(planes, table):
-        panels[facts["row"]].append(paper.Plane(
-            plane.at, plane.cosine, plane.margin, plane.region if plane.count < regions.REGIONS_WITH_BORDERS else None,
-            (("regions", f"{plane.count:,}"), ("half width", paper.short(facts["half_width"]))), lowest=lowest))
-    caption = (f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact "
-               "decision features found by OpenAPI, and planes through the image (dot) towards its nearest image "
-               "and one of another class, from OpenAPI's radius to the nearest image. Colour: cosine between the "
-               "exact weights there and at the image; dashed: where the model's answer changes.")
-    return Content(panels, figure.column_titles or ("Image", "Exact weights", "Near", "Between", "Far"),
-                   figure.row_titles or captions.row_titles(figure.rows), caption, arrays=arrays, table=table,
-                   notes=[PLANES])
+        panels[facts["row"]].append(
+            paper.Plane(
+                plane.at,
+                plane.cosine,
+                plane.margin,
+                plane.region if plane.count < regions.REGIONS_WITH_BORDERS else None,
+                (("regions", f"{plane.count:,}"), ("half width", paper.short(facts["half_width"]))),
+                lowest=lowest,
+            )
+        )
+    caption = (
+        f"Linear regions around an image. {captions.where(figure.rows)} Columns: the image, the exact "
+        "decision features found by OpenAPI, and planes through the image (dot) towards its nearest image "
+        "and one of another class, from OpenAPI's radius to the nearest image. Colour: cosine between the "
+        "exact weights there and at the image; dashed: where the model's answer changes."
+    )
+    return Content(
+        panels,
+        figure.column_titles or ("Image", "Exact weights", "Near", "Between", "Far"),
+        figure.row_titles or captions.row_titles(figure.rows),
+        caption,
+        arrays=arrays,
+        table=table,
+        notes=[PLANES],
+    )
 
 
 def _need_rows(figure: FigureSpec) -> None:

@@ -54,8 +54,9 @@ def content(figure: FigureSpec, *, progress: Progress | None = None) -> Content:
 def draw(figure: FigureSpec, ending: str, *, progress: Progress | None = None) -> bytes:
     """The figure as a ``pdf``, ``svg`` or ``png`` file with its FigureSpec in the metadata."""
     c = content(figure, progress=progress)
-    drawn = paper.grid(c.panels, figure.layout, columns=c.columns, rows=c.rows, groups=c.groups, notes=c.notes,
-                       title=figure.title)
+    drawn = paper.grid(
+        c.panels, figure.layout, columns=c.columns, rows=c.rows, groups=c.groups, notes=c.notes, title=figure.title
+    )
     return paper.save(drawn, ending, {"program": PROGRAM, "version": __version__, "figure": figure.to_dict()})
 
 
@@ -64,10 +65,21 @@ def sidecar(figure: FigureSpec, *, progress: Progress | None = None, endings: tu
     """The JSON that rebuilds the figure: all settings, versions, caption, sha256 of models, data and files."""
     c = content(figure, progress=progress)
     files = {ending: hashlib.sha256(draw(figure, ending, progress=progress)).hexdigest() for ending in endings}
-    return json.dumps({
-        "program": PROGRAM, "version": __version__, "figure": figure.to_dict(), "caption": c.caption,
-        "versions": {name: version(name) for name in LIBRARIES},
-        "sha256": {**fingerprints(figure), "files": files}}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            {
+                "program": PROGRAM,
+                "version": __version__,
+                "figure": figure.to_dict(),
+                "caption": c.caption,
+                "versions": {name: version(name) for name in LIBRARIES},
+                "sha256": {**fingerprints(figure), "files": files},
+            },
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
 
 
 def read(data: bytes | str) -> Sidecar:
@@ -82,15 +94,26 @@ def read(data: bytes | str) -> Sidecar:
         raise InputError("This JSON is no figure's sidecar: it holds no “figure”.")
     figure, notices = restore(values["figure"])
     if values.get("version") != __version__:
-        notices.insert(0, f"The sidecar is from version {str(values.get('version'))[:40]!r} of this program, this is "
-                       f"{__version__}; the figure may come out differently.")
-    missing = [r for r in dict.fromkeys(r.replace(image=0) for r in figure.rows) if FIGURES[figure.kind].needs_model
-               and not model_library.has_model(r)]
-    notices += [f"There is no trained {r.model} for {model_library.data_name(r)}. Train it: "
-                f"{model_library.train_command(r)}" for r in missing]
+        notices.insert(
+            0,
+            f"The sidecar is from version {str(values.get('version'))[:40]!r} of this program, this is "
+            f"{__version__}; the figure may come out differently.",
+        )
+    missing = [
+        r
+        for r in dict.fromkeys(r.replace(image=0) for r in figure.rows)
+        if FIGURES[figure.kind].needs_model and not model_library.has_model(r)
+    ]
+    notices += [
+        f"There is no trained {r.model} for {model_library.data_name(r)}. Train it: {model_library.train_command(r)}"
+        for r in missing
+    ]
     stamps = values.get("sha256")
-    stamps = {str(k): {str(n): str(s) for n, s in v.items()} for k, v in stamps.items() if isinstance(v, Mapping)} \
-        if isinstance(stamps, Mapping) else {}
+    stamps = (
+        {str(k): {str(n): str(s) for n, s in v.items()} for k, v in stamps.items() if isinstance(v, Mapping)}
+        if isinstance(stamps, Mapping)
+        else {}
+    )
     return Sidecar(figure, stamps, tuple(notices))
 
 
@@ -107,11 +130,17 @@ def differences(found: Sidecar, files: Mapping[str, bytes] | None = None) -> lis
     """A sentence for each model, data set or file that is not what it was when the sidecar was written."""
     stamps = {ending: hashlib.sha256(data).hexdigest() for ending, data in (files or {}).items()}
     now = {**fingerprints(found.figure), "files": stamps}
-    words = {"models": "The model {} is not the one the figure was made with",
-             "data": "The data set {} is not the one the figure was made with",
-             "files": "The rebuilt {} is not the same file as the exported one"}
-    return [f"{words[kind].format(name)} (its sha256 differs)." for kind in words for name, stamp in now[kind].items()
-            if found.sha256.get(kind, {}).get(name, stamp) != stamp]
+    words = {
+        "models": "The model {} is not the one the figure was made with",
+        "data": "The data set {} is not the one the figure was made with",
+        "files": "The rebuilt {} is not the same file as the exported one",
+    }
+    return [
+        f"{words[kind].format(name)} (its sha256 differs)."
+        for kind in words
+        for name, stamp in now[kind].items()
+        if found.sha256.get(kind, {}).get(name, stamp) != stamp
+    ]
 
 
 def fingerprints(figure: FigureSpec) -> dict[str, dict[str, str]]:
@@ -137,10 +166,14 @@ def _data_stamp(spec: Spec) -> str:
 def archive(figure: FigureSpec, ending: str, name: str, *, progress: Progress | None = None) -> bytes:
     """Figure, sidecar, caption, arrays and tables in one zip file."""
     c = content(figure, progress=progress)
-    files = {f"{name}.{ending}": draw(figure, ending, progress=progress),
-             f"{name}.json": sidecar(figure, endings=(ending,)).encode(), f"{name}.txt": c.caption.encode(),
-             f"{name}.npz": arrays(figure), f"{name}.csv": table(figure, "csv"),
-             f"{name}.parquet": table(figure, "parquet")}
+    files = {
+        f"{name}.{ending}": draw(figure, ending, progress=progress),
+        f"{name}.json": sidecar(figure, endings=(ending,)).encode(),
+        f"{name}.txt": c.caption.encode(),
+        f"{name}.npz": arrays(figure),
+        f"{name}.csv": table(figure, "csv"),
+        f"{name}.parquet": table(figure, "parquet"),
+    }
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         for path, data in files.items():
@@ -151,8 +184,9 @@ def archive(figure: FigureSpec, ending: str, name: str, *, progress: Progress | 
 def arrays(figure: FigureSpec) -> bytes:
     """Images, masks and maps as an npz file, with the FigureSpec and the table of scores as JSON texts."""
     c, packed = content(figure), io.BytesIO()
-    np.savez_compressed(packed, **c.arrays, figure=np.array(json.dumps(figure.to_dict())),
-                        scores=np.array(json.dumps(c.table)))
+    np.savez_compressed(
+        packed, **c.arrays, figure=np.array(json.dumps(figure.to_dict())), scores=np.array(json.dumps(c.table))
+    )
     return packed.getvalue()
 
 
@@ -170,12 +204,26 @@ def report(figure: FigureSpec, how: tuple[str, str]) -> bytes:
     """A figure of maps as one html file; ``how`` are the commands and the Python that give its numbers."""
     c, scale = content(figure), figure.layout.scale
     columns = list(c.columns)
-    rows = [(c.rows[i] if c.rows else "", [
-        html_report.Shown(title, p.values, p.kind, p.note or "; ".join(_line(*one) for one in p.lines),
-                    p.mask if figure.layout.outline else None) for title, p in zip(columns, row, strict=True)])
-        for i, row in enumerate(c.panels)]
+    rows = [
+        (
+            c.rows[i] if c.rows else "",
+            [
+                html_report.Shown(
+                    title,
+                    p.values,
+                    p.kind,
+                    p.note or "; ".join(_line(*one) for one in p.lines),
+                    p.mask if figure.layout.outline else None,
+                )
+                for title, p in zip(columns, row, strict=True)
+            ],
+        )
+        for i, row in enumerate(c.panels)
+    ]
     texts = {"Rebuild it": f"# {PROGRAM} {__version__}\n{how[0]}", "In Python": how[1], "Settings": sidecar(figure)}
-    return html_report.page(figure.title or "A comparison of explanations", c.caption, rows, c.table, texts, scale).encode()
+    return html_report.page(
+        figure.title or "A comparison of explanations", c.caption, rows, c.table, texts, scale
+    ).encode()
 
 
 def _line(name: str, value: str | float) -> str:

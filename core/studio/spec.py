@@ -14,9 +14,10 @@ from core.types import InputError, Spec, one_of
 
 @dataclass(frozen=True)
 class FigureEntry(Entry):
-    """``function(figure, progress, **options) -> Content``. ``start(base)`` gives the fields a new figure begins with
-    beside its one row ``base``; ``has_rows``, ``has_columns``: whether a reader chooses them; ``needs_model``: whether
-    rows need a trained model.
+    """``function(figure, progress, **options) -> Content``.
+
+    ``start(base)`` gives the fields a new figure begins with beside its one row ``base``; ``has_rows``, ``has_columns``:
+    whether a reader chooses them; ``needs_model``: whether rows need a trained model.
     """
 
     start: Callable[[Spec], Mapping[str, Any]] = lambda base: {}
@@ -72,9 +73,17 @@ class FigureSpec:
         """Plain values for JSON; ``restore`` reads them back."""
         apart = ("method", "options")
         rows = [{n: v for n, v in r.to_dict().items() if n not in apart} for r in self.rows]
-        return {"kind": self.kind, "rows": rows, "columns": [[n, dict(o)] for n, o in self.columns],
-                "settings": dict(self.settings), "below": list(self.below), "layout": self.layout.to_dict(),
-                "title": self.title, "row_titles": list(self.row_titles), "column_titles": list(self.column_titles)}
+        return {
+            "kind": self.kind,
+            "rows": rows,
+            "columns": [[n, dict(o)] for n, o in self.columns],
+            "settings": dict(self.settings),
+            "below": list(self.below),
+            "layout": self.layout.to_dict(),
+            "title": self.title,
+            "row_titles": list(self.row_titles),
+            "column_titles": list(self.column_titles),
+        }
 
 
 def row(spec: Spec) -> Spec:
@@ -129,11 +138,16 @@ class _Reading:
 
     def parts(self, figure: FigureSpec) -> dict[str, Callable[[Any], Any]]:
         """How each field of a figure is read from plain values."""
-        return {"rows": lambda v: self._each(_few("rows", v, MOST_ROWS), self._row),
-                "columns": lambda v: self._each(_few("columns", v, MOST_COLUMNS), self._column),
-                "settings": lambda v: self._each(dict(v).items(), lambda pair: _setting(figure.kind, *pair)),
-                "layout": self._layout, "below": tuple, "title": lambda v: _text("title", v), "row_titles": tuple,
-                "column_titles": tuple}
+        return {
+            "rows": lambda v: self._each(_few("rows", v, MOST_ROWS), self._row),
+            "columns": lambda v: self._each(_few("columns", v, MOST_COLUMNS), self._column),
+            "settings": lambda v: self._each(dict(v).items(), lambda pair: _setting(figure.kind, *pair)),
+            "layout": self._layout,
+            "below": tuple,
+            "title": lambda v: _text("title", v),
+            "row_titles": tuple,
+            "column_titles": tuple,
+        }
 
     def _each(self, values: Iterable, read: Callable[[Any], T]) -> tuple[T, ...]:
         return tuple(found for value in values if (found := self.attempt(read, value)) is not None)

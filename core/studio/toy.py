@@ -23,6 +23,10 @@ def importance_of_the_suppressor(samples: int, sigma_d: float, tau: float, bandw
     """The four methods of the lesson (core.lessons) on any number of points with any seed."""
     x, _ = toy.xor_suppressor(samples, sigma_d, np.random.default_rng(seed))
     gradient = toy.xor_direction(x)  # the true one has a positive factor more, which no share sees
-    maps = {"gradient": gradient, "lime": lime(x, tau, seed), "kernelshap": shapley(x, tau),
-            "patternlocal": xor_patterns(x, gradient, x, bandwidth)[0]}
+    maps = {
+        "gradient": gradient,
+        "lime": lime(x, tau, seed),
+        "kernelshap": shapley(x, tau),
+        "patternlocal": xor_patterns(x, gradient, x, bandwidth)[0],
+    }
     return Toy(x, {METHODS[name].label: toy.shares(a) for name, a in maps.items()})

@@ -19,9 +19,18 @@ from core.types import InputError, Spec
 FIELDS = [name for name in Spec.names() if name not in ("method", "options", "data_options")]
 
 
-def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: str | None,
-               options: Mapping[str, str], below: str | None, settings: Mapping[str, str],
-               layout: Mapping[str, str], title: str) -> FigureSpec:
+def from_words(
+    kind: str,
+    base: Spec,
+    *,
+    images: Sequence[int] | None,
+    columns: str | None,
+    options: Mapping[str, str],
+    below: str | None,
+    settings: Mapping[str, str],
+    layout: Mapping[str, str],
+    title: str,
+) -> FigureSpec:
     """The figure that a command line describes: a preset with what was asked to be different.
 
     ``columns`` and ``below`` are lists in one text; ``options`` have keys ``method.name``.
@@ -37,7 +46,10 @@ def from_words(kind: str, base: Spec, *, images: Sequence[int] | None, columns: 
         rows=figure.rows if images is None else tuple(base.replace(image=i) for i in images),
         columns=tuple(read_column(name, by_method) for name in names),
         below=figure.below if below is None else tuple(part for part in below.split(",") if part),
-        settings=tuple(settings.items()), layout=read_layout(layout), title=title)
+        settings=tuple(settings.items()),
+        layout=read_layout(layout),
+        title=title,
+    )
 
 
 def read_row(text: str, base: Spec) -> Spec:
@@ -92,8 +104,11 @@ def scenarios(base: Spec) -> list[str]:
 def _alike(base: Spec) -> list[Spec]:
     """``base`` on every data set of its size on which its kind of model is trained."""
     apart = {name: getattr(base, name) for name in Spec.names("method", "view")}
-    return [r.spec.replace(**apart) for r in model_library.model_records()
-            if r.available and r.spec.size == base.size and r.spec.model == base.model]
+    return [
+        r.spec.replace(**apart)
+        for r in model_library.model_records()
+        if r.available and r.spec.size == base.size and r.spec.model == base.model
+    ]
 
 
 def read_column(text: str, options: Mapping[str, Mapping[str, Any]]) -> Column:
@@ -123,5 +138,3 @@ def _pairs(text: str) -> dict[str, str]:
     if bad := [part for part in parts if "=" not in part]:
         raise InputError(f"Written like name=value,name=value is expected, not {bad[0]!r}.")
     return {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
-
-

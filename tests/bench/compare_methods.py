@@ -35,19 +35,29 @@ def scores(specs):
 
 for background in given.backgrounds.split(","):
     base = Spec(scenario=given.scenario, background=background, snr=given.snr)
-    images = pipeline.choose(base, correct=True)[:given.images]
+    images = pipeline.choose(base, correct=True)[: given.images]
     methods = given.methods.split(",")
     for method in methods:  # the maps first: they use all cores themselves
         for image in images:
             with contextlib.suppress(NotApplicable):
                 explain(base.replace(method=method, image=image))
     with ThreadPoolExecutor(2) as pool:  # POT lets go of Python while it solves
-        found = dict(zip(methods, pool.map(scores, [[base.replace(method=m, image=i) for i in images]
-                                                    for m in methods]), strict=True))
+        found = dict(
+            zip(
+                methods,
+                pool.map(scores, [[base.replace(method=m, image=i) for i in images] for m in methods]),
+                strict=True,
+            )
+        )
     record = model_library.model_record(base)
-    print(f"\n{given.scenario} {background}, 64x64, SNR {given.snr:g}, MLP (test accuracy {record.accuracy:.1%}), "
-          f"{len(images)} images\n\n| method | EMD | IME | n |\n|---|---|---|---|")
+    print(
+        f"\n{given.scenario} {background}, 64x64, SNR {given.snr:g}, MLP (test accuracy {record.accuracy:.1%}), "
+        f"{len(images)} images\n\n| method | EMD | IME | n |\n|---|---|---|---|"
+    )
     for method in sorted(found, key=lambda m: pipeline.summary(found[m], "emd")["mean"]):
         emd, ime = (pipeline.summary(found[method], name) for name in ("emd", "ime"))
-        print(f"| {METHODS[method].label} | {emd['mean']:.3f} ± {emd['std']:.3f} | {ime['mean']:.3f} ± "
-              f"{ime['std']:.3f} | {emd['n']} |", flush=True)
+        print(
+            f"| {METHODS[method].label} | {emd['mean']:.3f} ± {emd['std']:.3f} | {ime['mean']:.3f} ± "
+            f"{ime['std']:.3f} | {emd['n']} |",
+            flush=True,
+        )

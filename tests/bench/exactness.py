@@ -25,13 +25,25 @@ def trial(number):
     for sampling in SAMPLINGS:
         found = decision_features(case.predict, case.x, case.target, sampling=sampling, seed=number)
         error = case.wrong(found.weights) if found.exact else float("nan")
-        rows.append((number, sampling, case.family, case.detail, len(case.x), found.exact, found.reason.split(":")[0],
-                     error, found.error, found.queries))
+        rows.append(
+            (
+                number,
+                sampling,
+                case.family,
+                case.detail,
+                len(case.x),
+                found.exact,
+                found.reason.split(":")[0],
+                error,
+                found.error,
+                found.queries,
+            )
+        )
     return rows
 
 
 def main():
-    count, first = (*map(int, sys.argv[1:]), *(20_000, 0)[len(sys.argv) - 1:])
+    count, first = (*map(int, sys.argv[1:]), *(20_000, 0)[len(sys.argv) - 1 :])
     tables = collections.defaultdict(list)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for done, rows in enumerate(pool.map(trial, range(first, first + count), chunksize=50), 1):
@@ -44,9 +56,11 @@ def main():
         wrong = [r for r in exact if not r[7] <= 1e-6]
         over = [r for r in exact if not r[7] <= r[8]]
         reasons = collections.Counter(r[6] for r in rows if not r[5])
-        print(f"{sampling:10} {family:8} {detail:10} n {len(rows):5}  exact {len(exact) / len(rows):6.1%}  "
-              f"wrong {len(wrong)}  above its bound {len(over)}  "
-              f"largest {max((r[7] for r in exact), default=0):.1e}  {dict(reasons)}")
+        print(
+            f"{sampling:10} {family:8} {detail:10} n {len(rows):5}  exact {len(exact) / len(rows):6.1%}  "
+            f"wrong {len(wrong)}  above its bound {len(over)}  "
+            f"largest {max((r[7] for r in exact), default=0):.1e}  {dict(reasons)}"
+        )
         for r in wrong[:5]:
             print("    wrong:", r)
     exact = [r for rows in tables.values() for r in rows if r[5]]

@@ -43,9 +43,21 @@ def main() -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
         free.close()
-        server = subprocess.Popen([sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true",
-                                   "--server.address=127.0.0.1", f"--server.port={url.rsplit(':')[-1]}"], cwd=ROOT,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "streamlit",
+                "run",
+                "app.py",
+                "--server.headless=true",
+                "--server.address=127.0.0.1",
+                f"--server.port={url.rsplit(':')[-1]}",
+            ],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             while not startup.answers(url):
                 time.sleep(0.05)
@@ -59,11 +71,17 @@ def main() -> None:
                     page.get_by_role("slider", name=LABELS[name]).wait_for()
                     page.wait_for_function(STILL)
                     slider = lessons.SLIDERS[name]
-                    key, left = ("ArrowLeft", slider.choices.index(slider.default)) if slider.choices else (
-                        "ArrowRight", moves)
+                    key, left = (
+                        ("ArrowLeft", slider.choices.index(slider.default))
+                        if slider.choices
+                        else ("ArrowRight", moves)
+                    )
                     taken = [one_move(page, name, key) for _ in range(min(moves, left))]
-                    print(f"{step:18} {name:14} median {statistics.median(taken):.2f}   "
-                          f"({min(taken):.2f} to {max(taken):.2f})   load {os.getloadavg()[0]:.1f}", flush=True)
+                    print(
+                        f"{step:18} {name:14} median {statistics.median(taken):.2f}   "
+                        f"({min(taken):.2f} to {max(taken):.2f})   load {os.getloadavg()[0]:.1f}",
+                        flush=True,
+                    )
             browser.close()
         finally:
             server.terminate()

@@ -28,16 +28,38 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SMALL = "?size=8&snr=0.15"
-TWELVE = ("gradient", "integrated_gradients", "smoothgrad", "deeplift", "gradientshap", "guided_backprop", "lime",
-          "kernelshap", "pattern", "patternlocal", "openapi", "laplace")
+TWELVE = (
+    "gradient",
+    "integrated_gradients",
+    "smoothgrad",
+    "deeplift",
+    "gradientshap",
+    "guided_backprop",
+    "lime",
+    "kernelshap",
+    "pattern",
+    "patternlocal",
+    "openapi",
+    "laplace",
+)
 TEXTS = """[...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-key-panel-of-])')]
            .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText)"""
-SETTLED = ("document.querySelector('[data-test-script-state=notRunning]') "
-           "&& !document.querySelector('[data-stale=true]')")  # no panel of the image before is left
-DRAWN = "[...document.querySelectorAll('[class*=st-key-chart-]')].every(c => c.querySelector('.al-map img')?.naturalWidth)"
+SETTLED = (
+    "document.querySelector('[data-test-script-state=notRunning]') "
+    "&& !document.querySelector('[data-stale=true]')"
+)  # no panel of the image before is left
+DRAWN = (
+    "[...document.querySelectorAll('[class*=st-key-chart-]')]"
+    ".every(c => c.querySelector('.al-map img')?.naturalWidth)"
+)
 
 
 def main() -> None:
@@ -59,8 +81,10 @@ def main() -> None:
                 print(f"{name}: {value:.2f}", file=sys.stderr, flush=True)
                 figures.setdefault(name, []).append(value)
         browser.close()
-    print(f"median of {options.repeat} starts, {options.size}x{options.size}, {os.cpu_count()} processors, "
-          f"load {os.getloadavg()[0]:.1f}")
+    print(
+        f"median of {options.repeat} starts, {options.size}x{options.size}, {os.cpu_count()} processors, "
+        f"load {os.getloadavg()[0]:.1f}"
+    )
     for name, values in figures.items():
         print(f"{name:58} {statistics.median(values):8.2f}   ({min(values):.2f} to {max(values):.2f})")
 
@@ -80,9 +104,20 @@ def one_start(browser, link: str, changes: int):
         port = free.getsockname()[1]
     start = time.monotonic()
     server = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true",
-         "--server.address=127.0.0.1", f"--server.port={port}"],
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        [
+            sys.executable,
+            "-m",
+            "streamlit",
+            "run",
+            "app.py",
+            "--server.headless=true",
+            "--server.address=127.0.0.1",
+            f"--server.port={port}",
+        ],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         url = f"http://127.0.0.1:{port}"
         while not answers(url):
@@ -98,14 +133,17 @@ def one_start(browser, link: str, changes: int):
         wait(page, "EMD ")
         yield "start to last EMD, s", time.monotonic() - start
         for _ in range(changes):
-            yield from one_change(page, "four methods, 64x64, new image" if not link else "four methods, 8x8, new image",
-                                  "Next")
+            yield from one_change(
+                page, "four methods, 64x64, new image" if not link else "four methods, 8x8, new image", "Next"
+            )
         yield "memory after the first page, MB", resident(server.pid)
 
         from core import METHODS
 
-        for name, address, methods in (("twelve methods, 64x64", "?", TWELVE),
-                                       ("all methods, 8x8", f"{SMALL}&", METHODS)):
+        for name, address, methods in (
+            ("twelve methods, 64x64", "?", TWELVE),
+            ("all methods, 8x8", f"{SMALL}&", METHODS),
+        ):
             begin = time.monotonic()
             page.goto(f"{url}/{address}image=20&methods={','.join(methods)}")
             wait(page, "EMD ")
@@ -124,7 +162,9 @@ def one_start(browser, link: str, changes: int):
 def one_change(page: Page, name: str, button: str):
     """Yields the seconds from a click to all maps with IME, and to all scores."""
     before = texts(page)
-    page.evaluate("addEventListener('click', () => { window.clicked = performance.now() }, {capture: true, once: true})")
+    page.evaluate(
+        "addEventListener('click', () => { window.clicked = performance.now() }, {capture: true, once: true})"
+    )
     page.get_by_role("button", name=button).click()
     yield f"{name}: maps and IME, s", wait(page, "IME ", other_than=before)
     yield f"{name}: all scores, s", wait(page, "EMD ", other_than=before)
@@ -147,7 +187,8 @@ def wait(page: Page, metric: str, other_than: list[str] | None = None) -> float:
 
     An error on the page ends the program with its text.
     """
-    return page.wait_for_function(f"""([metric, old]) => {{
+    return page.wait_for_function(
+        f"""([metric, old]) => {{
         const error = document.querySelector('[data-testid=stException]');
         if (error) throw new Error(error.innerText);
         if (!({SETTLED} && {DRAWN})) return false;
@@ -156,7 +197,9 @@ def wait(page: Page, metric: str, other_than: list[str] | None = None) -> float:
             && now.every(text => text.includes(metric) || text.includes('Does not apply'))
             && (!old || now.some((text, i) => number(text) !== number(old[i] ?? '')));
         return done && [(performance.now() - window.clicked) / 1000] }}""",
-                                  arg=[metric, other_than], polling="raf").json_value()[0]
+        arg=[metric, other_than],
+        polling="raf",
+    ).json_value()[0]
 
 
 def resident(pid: int) -> float:

@@ -29,16 +29,21 @@ QUESTIONS: dict[str, Callable] = {
     "inside": lambda network, x: white_box.inside(network.double, x, 1),
     "decision_weights": lambda network, x: white_box.decision_weights(network.double, x, 1),
     "pair_weights": lambda network, x: white_box.pair_weights(network.double, x, 1),
-    "predict_proba": lambda network, x: (network.predict_proba(x),)}
+    "predict_proba": lambda network, x: (network.predict_proba(x),),
+}
 SIZES = (1, 2, 7, 41, 64, 65, 130)  # of the sets of images: parts of a batch, whole ones, more than one
-NETWORKS = {"MLP 8x8": Spec(snr=0.15, size=8), "CNN 8x8": Spec(scenario="LIN", size=8, model="CNN"),
-            "LMT 28x28": Spec(dataset="mnist", model="LMT"), "PLNN 28x28": Spec(dataset="mnist", model="PLNN"),
-            "MLP 64x64": Spec()}
+NETWORKS = {
+    "MLP 8x8": Spec(snr=0.15, size=8),
+    "CNN 8x8": Spec(scenario="LIN", size=8, model="CNN"),
+    "LMT 28x28": Spec(dataset="mnist", model="LMT"),
+    "PLNN 28x28": Spec(dataset="mnist", model="PLNN"),
+    "MLP 64x64": Spec(),
+}
 
 
 def trial(network: Model, images: np.ndarray, seconds: float, threads: int = 8) -> tuple[Counter, Counter]:
     """How often each question about images (n,h,w) was answered, and how often not as when it was asked alone."""
-    sets = [images[size:2 * size].astype(np.float64) for size in SIZES]
+    sets = [images[size : 2 * size].astype(np.float64) for size in SIZES]
     alone = {(name, i): _bytes(ask(network, x)) for name, ask in QUESTIONS.items() for i, x in enumerate(sets)}
     asked, wrong, end = Counter(), Counter(), time.monotonic() + seconds
 
@@ -73,8 +78,11 @@ def main() -> int:
     for name, spec in NETWORKS.items():
         images = pipeline.dataset(spec).test.x
         asked, wrong = trial(pipeline.model(spec), images, given.seconds / len(NETWORKS), given.threads)
-        print(f"{name}: {sum(asked.values()):,} answers, {sum(wrong.values()):,} not as alone"
-              + "".join(f"; {n} {asked[n]:,}/{wrong[n]:,}" for n in QUESTIONS), flush=True)
+        print(
+            f"{name}: {sum(asked.values()):,} answers, {sum(wrong.values()):,} not as alone"
+            + "".join(f"; {n} {asked[n]:,}/{wrong[n]:,}" for n in QUESTIONS),
+            flush=True,
+        )
         bad += sum(wrong.values())
     return bool(bad)
 

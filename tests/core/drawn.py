@@ -11,9 +11,14 @@ from scipy.special import erf, expit
 
 DISTANCES = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 SMOOTH = {
-    "tanh": np.tanh, "softplus": lambda z: np.logaddexp(0, z), "sigmoid": expit, "sine": np.sin,
-    "gelu": lambda z: z * (1 + erf(z / np.sqrt(2))) / 2, "swish": lambda z: z * expit(z),
-    "arctan": np.arctan}
+    "tanh": np.tanh,
+    "softplus": lambda z: np.logaddexp(0, z),
+    "sigmoid": expit,
+    "sine": np.sin,
+    "gelu": lambda z: z * (1 + erf(z / np.sqrt(2))) / 2,
+    "swish": lambda z: z * expit(z),
+    "arctan": np.arctan,
+}
 DIGITS = tuple(range(3, 16))
 
 
@@ -72,8 +77,8 @@ def convolution(rng, channels, edge, kernel, out):
     matrix = np.zeros((out, after, after, channels, edge, edge))
     for i in range(after):
         for j in range(after):
-            matrix[:, i, j, :, i:i + kernel, j:j + kernel] = weights
-    numbers = np.arange(out * after * after).reshape(out, after, after)[:, :after // 2 * 2, :after // 2 * 2]
+            matrix[:, i, j, :, i : i + kernel, j : j + kernel] = weights
+    numbers = np.arange(out * after * after).reshape(out, after, after)[:, : after // 2 * 2, : after // 2 * 2]
     windows = numbers.reshape(out, after // 2, 2, after // 2, 2).transpose(0, 1, 3, 2, 4).reshape(-1, 4)
     return matrix.reshape(out * after * after, -1), np.repeat(bias, after * after), windows
 
@@ -95,8 +100,9 @@ def network(rng, act, large):
         width = d
         for _ in range(1 if large else int(rng.integers(1, 4))):
             wide = 30 if large else int(rng.choice([8, 20, 40]))
-            layers.append((rng.standard_normal((wide, width)) * np.sqrt(2 / width), rng.standard_normal(wide) * 0.3,
-                           None))
+            layers.append(
+                (rng.standard_normal((wide, width)) * np.sqrt(2 / width), rng.standard_normal(wide) * 0.3, None)
+            )
             width = wide
     layers.append((rng.standard_normal((classes, width)) / np.sqrt(width), rng.standard_normal(classes) * 0.1, None))
     return Network(layers, act), d

@@ -64,6 +64,7 @@ def test_an_exception_goes_to_all_who_wait_and_is_not_kept():
 
 def test_a_reader_who_leaves_does_not_take_the_others_along():
     """Streamlit ends a run by an exception that is no Exception; another reader must not get it."""
+
     class Left(BaseException):
         pass
 
@@ -153,7 +154,13 @@ def test_arrays_in_a_result_cannot_be_written():
 def test_every_cached_function_of_the_program_hands_out_arrays_that_cannot_be_written(spec):
     from core import lessons, pipeline, regions
 
-    found = [pipeline.split_predictions(spec), pipeline.dataset(spec).union, regions.decision(spec).truth,
-             regions.comparison_point(spec, regions.COMPARISON_POINTS[1]).image, lessons.two_variables().x, lessons.bandwidth_curve().closed,
-             pipeline.context(spec).training.mean]
+    found = [
+        pipeline.split_predictions(spec),
+        pipeline.dataset(spec).union,
+        regions.decision(spec).truth,
+        regions.comparison_point(spec, regions.COMPARISON_POINTS[1]).image,
+        lessons.two_variables().x,
+        lessons.bandwidth_curve().closed,
+        pipeline.context(spec).training.mean,
+    ]
     assert not [array for array in found if array.flags.writeable]

@@ -9,8 +9,22 @@ from core.commands.common import read_spec
 from core.models import training
 from core.registry import canonical
 
-SMALL = ["--dataset", "xai-tris", "--scenario", "XOR", "--background", "CORR", "--snr", "0.15", "--size", "8",
-         "--model", "MLP", "--seed", "0"]
+SMALL = [
+    "--dataset",
+    "xai-tris",
+    "--scenario",
+    "XOR",
+    "--background",
+    "CORR",
+    "--snr",
+    "0.15",
+    "--size",
+    "8",
+    "--model",
+    "MLP",
+    "--seed",
+    "0",
+]
 
 
 @pytest.fixture
@@ -51,8 +65,9 @@ def test_list_for_people_names_everything(run):
 
 
 def test_score_prints_means_images_and_spec_and_nothing_else(run, spec):
-    status, out, err = run("score", *SMALL, "--method", "patternlocal", "--option", "surrogate=gradient",
-                           "--images", "0:4", "--json")
+    status, out, err = run(
+        "score", *SMALL, "--method", "patternlocal", "--option", "surrogate=gradient", "--images", "0:4", "--json"
+    )
     content = strict(out)
     assert status == 0 and out.count("\n") == 1
     assert set(content) == {*METRICS, "images", "spec"}
@@ -69,8 +84,11 @@ def test_score_prints_means_images_and_spec_and_nothing_else(run, spec):
 
 
 def test_an_undefined_score_is_null_and_counted(run, register):
-    register(METHODS, "test-empty-map", lambda context: np.zeros(context.shape) if context.image[0, 0] > 0
-             else context.image.astype(float))
+    register(
+        METHODS,
+        "test-empty-map",
+        lambda context: np.zeros(context.shape) if context.image[0, 0] > 0 else context.image.astype(float),
+    )
     status, out, _ = run("score", *SMALL, "--method", "test-empty-map", "--images", "0:10", "--json")
     content = strict(out)
     undefined = [row["image"] for row in content["images"] if row["emd"] is None]
@@ -88,8 +106,9 @@ def test_correct_keeps_the_correctly_classified_images(run, spec):
     right = pipeline.choose(spec.replace(split="train"), correct=True)
     wrong = pipeline.choose(spec.replace(split="train"), correct=False)
     first, last = (wrong[0], wrong[0] + 2) if wrong else (0, 2)
-    status, out, _ = run("score", *SMALL, "--method", "input", "--split", "train", "--images", f"{first}:{last}",
-                         "--correct", "--json")
+    status, out, _ = run(
+        "score", *SMALL, "--method", "input", "--split", "train", "--images", f"{first}:{last}", "--correct", "--json"
+    )
     assert status == 0
     assert [row["image"] for row in strict(out)["images"]] == [i for i in range(first, last) if i in set(right)]
 
@@ -104,26 +123,45 @@ def test_left_out_flags_take_the_specs_defaults():
     assert read_spec(parser().parse_args(["explain"])) == canonical(Spec())
 
 
-@pytest.mark.parametrize("flags, text", [
-    (["--method", "patternlokal"], "Did you mean patternlocal"), (["--model", "RNN"], "MLP"),
-    (["--dataset", "cifar"], "xai-tris"), (["--scenario", "FOO"], "XOR"),
-    (["--snr", "abc"], "snr must be a finite number"),
-    (["--snr", "nan"], "snr"), (["--snr", "2"], "snr"), (["--seed", "1.5"], "seed must be a whole number"),
-    (["--seed", "-1"], "seed"), pytest.param(["--seed", "9" * 400], "seed", id="--seed beyond float"),
-    (["--size", "9"], "size"),
-    (["--samples", "401"], "samples"), (["--option", "share"], "NAME=VALUE"), (["--option", "shar=1"], "share"),
-    (["--option", "share=2"], "share"), (["--option", "share=x"], "share"), (["--images", "5"], "A:B"),
-    (["--images", "3:3"], "3:3"), (["--images", "0:9999"], "0:1000"), (["--images", "-1:2"], ""),
-    (["--images", "0:²"], "A:B"), (["--snr", "0.33"], "python -m core train")],
-    ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+@pytest.mark.parametrize(
+    "flags, text",
+    [
+        (["--method", "patternlokal"], "Did you mean patternlocal"),
+        (["--model", "RNN"], "MLP"),
+        (["--dataset", "cifar"], "xai-tris"),
+        (["--scenario", "FOO"], "XOR"),
+        (["--snr", "abc"], "snr must be a finite number"),
+        (["--snr", "nan"], "snr"),
+        (["--snr", "2"], "snr"),
+        (["--seed", "1.5"], "seed must be a whole number"),
+        (["--seed", "-1"], "seed"),
+        pytest.param(["--seed", "9" * 400], "seed", id="--seed beyond float"),
+        (["--size", "9"], "size"),
+        (["--samples", "401"], "samples"),
+        (["--option", "share"], "NAME=VALUE"),
+        (["--option", "shar=1"], "share"),
+        (["--option", "share=2"], "share"),
+        (["--option", "share=x"], "share"),
+        (["--images", "5"], "A:B"),
+        (["--images", "3:3"], "3:3"),
+        (["--images", "0:9999"], "0:1000"),
+        (["--images", "-1:2"], ""),
+        (["--images", "0:²"], "A:B"),
+        (["--snr", "0.33"], "python -m core train"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
 def test_a_bad_flag_is_one_clear_line_and_no_output(run, flags, text):
     status, out, err = run("score", *SMALL, "--json", *flags)
     assert status in ((1, 2) if flags == ["--images", "-1:2"] else (1,))
     assert not out and text in err and "Traceback" not in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["score", "--nonsense"], ["score", "--split", "all"],
-                                       ["score", "--truth", "x"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["nonsense"], ["score", "--nonsense"], ["score", "--split", "all"], ["score", "--truth", "x"]],
+    ids=" ".join,
+)
 def test_an_unknown_command_or_choice_ends_with_the_usage(run, arguments):
     status, out, err = run(*arguments)
     assert status == 2 and not out and "usage" in err
@@ -161,8 +199,16 @@ def test_what_a_method_says_of_itself_is_sound_json(run, register):
 
 
 def test_a_method_that_does_not_apply_ends_with_its_reason_and_counts_as_undefined(run):
-    flags = [*SMALL, "--method", "patternlocal", "--option", "kernel=triangular", "--option", "bandwidth=0.05",
-             "--json"]
+    flags = [
+        *SMALL,
+        "--method",
+        "patternlocal",
+        "--option",
+        "kernel=triangular",
+        "--option",
+        "bandwidth=0.05",
+        "--json",
+    ]
     status, out, err = run("explain", *flags)
     assert status == 1 and not out and "neighbourhood" in err
     status, out, err = run("score", *flags)
@@ -172,13 +218,29 @@ def test_a_method_that_does_not_apply_ends_with_its_reason_and_counts_as_undefin
 
 def test_train_prints_its_record_and_tells_progress_beside_it(run, empty_cache, monkeypatch):
     monkeypatch.setattr(training, "EPOCHS", 1)
-    flags = ["--scenario", "LIN", "--background", "WHITE", "--snr", "0.4", "--size", "8", "--samples", "400",
-             "--model", "LLR"]
+    flags = [
+        "--scenario",
+        "LIN",
+        "--background",
+        "WHITE",
+        "--snr",
+        "0.4",
+        "--size",
+        "8",
+        "--samples",
+        "400",
+        "--model",
+        "LLR",
+    ]
     status, out, err = run("train", *flags, "--json")
     record = strict(out)
     assert status == 0 and record["origin"] == "trained here" and "validation accuracy" in err
-    assert record["accuracy"] == model_library.model_record(Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400,
-                                                                 model="LLR")).accuracy
+    assert (
+        record["accuracy"]
+        == model_library.model_record(
+            Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, model="LLR")
+        ).accuracy
+    )
 
 
 def test_the_command_line_runs_as_a_program(python):

@@ -32,9 +32,11 @@ def digest(data):
 
 @pytest.mark.parametrize("size", LAYOUTS)
 def test_shapes_are_the_benchmarks_own(golden, size):
-    t, l = fixed_shapes(size)
-    np.testing.assert_allclose([t, l], golden("shapes")[f"lin_{size}"], atol=2e-7, rtol=0)
-    np.testing.assert_allclose([t + l, -t - l, t - l, l - t], golden("shapes")[f"xor_{size}"], atol=2e-7, rtol=0)
+    t, ell = fixed_shapes(size)
+    np.testing.assert_allclose([t, ell], golden("shapes")[f"lin_{size}"], atol=2e-7, rtol=0)
+    np.testing.assert_allclose(
+        [t + ell, -t - ell, t - ell, ell - t], golden("shapes")[f"xor_{size}"], atol=2e-7, rtol=0
+    )
 
 
 @pytest.mark.parametrize("size, pixels", [(64, (432, 430, 862)), (8, (4, 4, 8))])
@@ -72,12 +74,12 @@ def test_added_images_follow_the_mixing_formula(scenario, background):
 
 
 def test_xor_has_equal_quarters_of_signs_and_follows_the_mixing_formula():
-    a, (t, l) = 0.35, fixed_shapes(8)
+    a, (t, ell) = 0.35, fixed_shapes(8)
     nearly_pure, y, _ = whole(make("XOR", snr=0.9999))
-    signs = np.sign([(nearly_pure * t).sum((1, 2)), (nearly_pure * l).sum((1, 2))]).T
+    signs = np.sign([(nearly_pure * t).sum((1, 2)), (nearly_pure * ell).sum((1, 2))]).T
     assert sorted(np.unique(signs, axis=0, return_counts=True)[1]) == [100] * 4
     np.testing.assert_array_equal(y, signs.prod(1) < 0)
-    pattern = signs[:, :1, None] * t + signs[:, 1:, None] * l
+    pattern = signs[:, :1, None] * t + signs[:, 1:, None] * ell
     mixed = a * unit(pattern) + (1 - a) * unit(whole(make("XOR", snr=SILENT))[0])
     np.testing.assert_allclose(whole(make("XOR", snr=a))[0], mixed / np.abs(mixed).max(), atol=1e-6)
 
@@ -116,14 +118,14 @@ def test_noise_does_not_depend_on_the_label():
 def test_ground_truth_follows_the_scenario(scenario, size):
     data = make(scenario, size=size, samples=400 if size == 8 else 80)
     _, y, shown = whole(data)
-    t, l = mask_of(fixed_shapes(size), size)
+    t, ell = mask_of(fixed_shapes(size), size)
     if scenario == "RIGID":
         np.testing.assert_array_equal(data.union, shown.any(0))
         np.testing.assert_array_equal(data.mask("test", 3), data.test.shown[3])
         return
-    np.testing.assert_array_equal(data.union, t | l)
-    np.testing.assert_array_equal(data.mask("test", 3), t | l)
-    expected = np.broadcast_to(t | l, shown.shape) if scenario == "XOR" else np.stack([t, l])[y]
+    np.testing.assert_array_equal(data.union, t | ell)
+    np.testing.assert_array_equal(data.mask("test", 3), t | ell)
+    expected = np.broadcast_to(t | ell, shown.shape) if scenario == "XOR" else np.stack([t, ell])[y]
     np.testing.assert_array_equal(shown, expected)
 
 
@@ -140,7 +142,7 @@ def test_rigid_8x8_shows_a_turned_t_or_l_anywhere():
     seen = set()
     for label, mask in zip(y, shown):
         rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-        cut = mask[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1]
+        cut = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
         turn = [k for k, ink in enumerate(turned((T, L)[label], 1)) if np.array_equal(cut, ink)]
         assert len(turn) == 1
         seen.add((int(label), turn[0], int(rows[0]), int(columns[0])))
@@ -152,10 +154,14 @@ def test_rigid_64x64_masks_away_from_the_border_are_the_blurred_shapes():
     counts = {}
     for label, cells in enumerate((T, L)):
         image = np.zeros((64, 64))
-        image[24:24 + 12, 24:24 + 8] = turned(cells, 4)[0]
+        image[24 : 24 + 12, 24 : 24 + 8] = turned(cells, 4)[0]
         counts[label] = int((gaussian_filter(image, 1.5) >= 0.05).sum())
-    inner = ~(shown[:, :8].any((1, 2)) | shown[:, -8:].any((1, 2)) | shown[:, :, :8].any((1, 2))
-              | shown[:, :, -8:].any((1, 2)))
+    inner = ~(
+        shown[:, :8].any((1, 2))
+        | shown[:, -8:].any((1, 2))
+        | shown[:, :, :8].any((1, 2))
+        | shown[:, :, -8:].any((1, 2))
+    )
     assert inner.sum() > 20
     assert shown[inner].sum((1, 2)).tolist() == [counts[label] for label in y[inner]]
 
@@ -170,8 +176,10 @@ def test_rigid_signals_pass_the_mixing_formula_with_blur():
 
 def test_the_same_seed_gives_the_same_bytes_in_another_process(python, empty_cache):
     specs = [("XOR", "CORR", 0.15, 8, 400, 3), ("RIGID", "WHITE", 0.6, 64, 40, 3)]
-    code = f"import sys; sys.path.insert(0, 'tests/core'); from test_datasets import *\n" \
-           f"for s in {specs}: print(digest(make(*s)))"
+    code = (
+        f"import sys; sys.path.insert(0, 'tests/core'); from test_datasets import *\n"
+        f"for s in {specs}: print(digest(make(*s)))"
+    )
     run = python("-c", code)
     (empty_cache / "data").rename(empty_cache / "elsewhere")
     assert run.stdout.split() == [digest(make(*s)) for s in specs], run.stderr
@@ -206,19 +214,27 @@ def test_fresh_images_are_new_ones_of_the_same_recipe():
     np.testing.assert_array_equal(fresh.shown.any(0), data.union)
 
 
-@pytest.mark.parametrize("changes, name", [
-    ({"scenario": "xor"}, "scenario"), ({"scenario": None}, "scenario"), ({"background": "PINK"}, "background"),
-    *(({"snr": v}, "snr") for v in (0, 1, -1, 1.5, float("nan"), float("inf"), "a", None, True)),
-    *(({"size": v}, "size") for v in (0, 9, 128, "x", None)),
-    *(({"samples": v}, "samples") for v in (0, 2, 36, 401, 402, -400, 400.5, 10**9, "many", None)),
-    *(({"seed": v}, "seed") for v in (-1, 0.5, "x", None))], ids=repr)
+@pytest.mark.parametrize(
+    "changes, name",
+    [
+        ({"scenario": "xor"}, "scenario"),
+        ({"scenario": None}, "scenario"),
+        ({"background": "PINK"}, "background"),
+        *(({"snr": v}, "snr") for v in (0, 1, -1, 1.5, float("nan"), float("inf"), "a", None, True)),
+        *(({"size": v}, "size") for v in (0, 9, 128, "x", None)),
+        *(({"samples": v}, "samples") for v in (0, 2, 36, 401, 402, -400, 400.5, 10**9, "many", None)),
+        *(({"seed": v}, "seed") for v in (-1, 0.5, "x", None)),
+    ],
+    ids=repr,
+)
 def test_a_bad_argument_is_an_input_error_that_names_it(changes, name):
     with pytest.raises(InputError, match=name):
         make(**{"scenario": "LIN", **changes})
 
 
-@pytest.mark.parametrize("same", [{"samples": 400.0}, {"samples": "400"}, {"size": 8.0}, {"seed": 0.0},
-                                  {"snr": "0.5"}], ids=repr)
+@pytest.mark.parametrize(
+    "same", [{"samples": 400.0}, {"samples": "400"}, {"size": 8.0}, {"seed": 0.0}, {"snr": "0.5"}], ids=repr
+)
 def test_a_number_in_another_type_is_the_same_number(same):
     assert digest(make("LIN", **same)) == digest(make("LIN"))
 

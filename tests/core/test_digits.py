@@ -33,8 +33,10 @@ def test_images_are_greys_of_ten_classes_without_a_ground_truth(name):
 
 def test_classes_carry_their_own_names():
     """A mean trouser is narrower than a mean pullover; a mean 1 has less ink than a mean 0."""
-    ink = [fashion_mnist().test.x[fashion_mnist().test.y == DATASETS["fashion-mnist"].classes.index(name)].mean(0)
-           for name in ("trouser", "pullover")]
+    ink = [
+        fashion_mnist().test.x[fashion_mnist().test.y == DATASETS["fashion-mnist"].classes.index(name)].mean(0)
+        for name in ("trouser", "pullover")
+    ]
     assert (ink[0].mean(0) > 0.1).sum() < (ink[1].mean(0) > 0.1).sum()
     assert mnist().test.x[mnist().test.y == 1].mean() < mnist().test.x[mnist().test.y == 0].mean()
 
@@ -55,9 +57,11 @@ def test_all_published_training_images_but_those_it_validates_on(tmp_path):
     assert more.test is data.test and more.val is data.val
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"no idx", mtime=0),
-                                     gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1]), mtime=0)],
-                         ids=["empty", "no gzip", "no idx", "cut short"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no gzip", gzip.compress(b"no idx", mtime=0), gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1]), mtime=0)],
+    ids=["empty", "no gzip", "no idx", "cut short"],
+)
 def test_a_file_that_is_not_idx_is_refused_by_name(tmp_path, content):
     (tmp_path / "some.gz").write_bytes(content)
     with pytest.raises(InputError, match=r"some\.gz"):
@@ -80,7 +84,10 @@ def test_what_a_data_set_does_not_have_is_blank_and_does_not_matter():
     assert canonical(Spec()).model_key() == Spec().model_key()
     assert canonical(TREE) == canonical(TREE.replace(size=8))
     assert Spec.from_dict(canonical(TREE).to_dict()) == canonical(TREE)
-    assert model_library.data_name(TREE) == "mnist" and model_library.data_name(Spec()) == "xai-tris XOR CORR SNR 0.05 64x64"
+    assert (
+        model_library.data_name(TREE) == "mnist"
+        and model_library.data_name(Spec()) == "xai-tris XOR CORR SNR 0.05 64x64"
+    )
 
 
 def test_a_model_for_other_data_is_refused_with_those_that_fit():
@@ -116,8 +123,9 @@ def test_a_tree_is_the_linear_model_of_the_leaf_an_image_falls_into():
     module, x = pipeline.model(TREE).double, mnist().test.x[:40].astype(np.float64)
     leaves = module.regions(torch.from_numpy(x)).numpy()
     assert leaves.tolist() == [by_hand(module, image) for image in x] and len(set(leaves)) > 3
-    expected = np.stack([module.weight[leaf].numpy() @ image.ravel() + module.bias[leaf].numpy()
-                         for leaf, image in zip(leaves, x)])
+    expected = np.stack(
+        [module.weight[leaf].numpy() @ image.ravel() + module.bias[leaf].numpy() for leaf, image in zip(leaves, x)]
+    )
     assert np.allclose(module(torch.from_numpy(x)).numpy(), expected, atol=1e-12)
     weights = white_box.decision_weights(module, x, 3)[0].reshape(40, -1)
     rows = module.weight.numpy()[leaves]
@@ -161,8 +169,10 @@ def test_images_of_one_leaf_have_one_answer_and_networks_have_no_such_images():
     from core import NotApplicable, regions
 
     other = regions.comparison_point(canonical(TREE), regions.COMPARISON_POINTS[2])
-    found = {a.method: a for a in regions.agreements(canonical(TREE), regions.COMPARISON_POINTS[2],
-                                                     ("openapi", "gradient_x_input"))}
+    found = {
+        a.method: a
+        for a in regions.agreements(canonical(TREE), regions.COMPARISON_POINTS[2], ("openapi", "gradient_x_input"))
+    }
     assert other.same and other.number is not None and other.number != TREE.image
     assert cosine(found["openapi"].at_image, found["openapi"].at_point) == pytest.approx(1, abs=1e-9)
     assert found["gradient_x_input"].cosine < 0.99

@@ -20,7 +20,13 @@ TREE = canonical(Spec(dataset="mnist", model="LMT", method="gradient"))
 @pytest.fixture
 def small(monkeypatch):
     """The curves' tasks, as small as they can be."""
-    for name, value in {"EDGES": (4, 8), "MASKED": (2, 4), "TRAINING": (50, 100), "INPUTS": (8,), "SWEPT": (1, 2)}.items():
+    for name, value in {
+        "EDGES": (4, 8),
+        "MASKED": (2, 4),
+        "TRAINING": (50, 100),
+        "INPUTS": (8,),
+        "SWEPT": (1, 2),
+    }.items():
         monkeypatch.setattr(growth, name, value)
 
 
@@ -42,8 +48,10 @@ def test_a_curve_is_the_median_of_three_calls_and_of_one_where_it_is_slow(monkey
 
 
 def test_the_command_writes_json_and_a_plot(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("core.experiments.growth.curves", lambda tell: [Curve("EMD", "pixels", n, (64, 4096), (1e-3, s))
-                                                                        for n, s in (("rough", 0.3), ("smooth", 0.2))])
+    monkeypatch.setattr(
+        "core.experiments.growth.curves",
+        lambda tell: [Curve("EMD", "pixels", n, (64, 4096), (1e-3, s)) for n, s in (("rough", 0.3), ("smooth", 0.2))],
+    )
     assert main(["bench", "--only", "growth", "--json", "--plot", str(tmp_path / "growth.png")]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["beside"] == [] and [c["name"] for c in found["growth"]] == ["rough", "smooth"]
@@ -57,7 +65,9 @@ def test_a_ratio_is_theirs_over_ours_and_unknown_without_them():
 
 
 def test_the_curves_maps_are_rough_and_smooth():
-    roughness = {name: np.abs(np.diff(make(32))).mean() / np.abs(make(32)).mean() for name, make in growth._maps().items()}
+    roughness = {
+        name: np.abs(np.diff(make(32))).mean() / np.abs(make(32)).mean() for name, make in growth._maps().items()
+    }
     assert roughness["rough map"] > 3 * roughness["smooth map"]
     assert 0 < emd(growth._maps()["smooth map"](16), growth._square(16, 4)) < 1
 

@@ -44,21 +44,34 @@ def length(segments):
 def perimeter(mask):
     """Sides of important pixels whose neighbour is not important, counted one by one."""
     padded = np.pad(mask, 1)
-    return sum(not padded[r + dr, c + dc] for r, c in np.argwhere(padded)
-               for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0)))
+    return sum(
+        not padded[r + dr, c + dc] for r, c in np.argwhere(padded) for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))
+    )
 
 
 def edges(segments):
     """Segments cut into pieces one pixel long."""
-    return {frozenset({(x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n),
-                       (x0 + (x1 - x0) * (i + 1) / n, y0 + (y1 - y0) * (i + 1) / n)})
-            for (x0, y0), (x1, y1) in segments for n in [round(np.hypot(x1 - x0, y1 - y0))] for i in range(n)}
+    return {
+        frozenset(
+            {
+                (x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n),
+                (x0 + (x1 - x0) * (i + 1) / n, y0 + (y1 - y0) * (i + 1) / n),
+            }
+        )
+        for (x0, y0), (x1, y1) in segments
+        for n in [round(np.hypot(x1 - x0, y1 - y0))]
+        for i in range(n)
+    }
 
 
 def test_an_outline_of_one_pixel_is_its_four_sides():
     top, bottom, left, right = 1.5, 2.5, 4.5, 5.5
-    expected = [((left, top), (right, top)), ((left, bottom), (right, bottom)),
-                ((left, top), (left, bottom)), ((right, top), (right, bottom))]
+    expected = [
+        ((left, top), (right, top)),
+        ((left, bottom), (right, bottom)),
+        ((left, top), (left, bottom)),
+        ((right, top), (right, bottom)),
+    ]
     assert edges(outline(one_hot(2, 5).astype(bool))) == {frozenset(e) for e in expected}
 
 
@@ -191,6 +204,9 @@ def test_borders_run_between_points_of_different_regions():
 
 
 def test_figures_keep_no_global_state(python):
-    run = python("-c", "import sys; from core.figures import screen, style; "
-                       "print([m for m in ('matplotlib.pyplot', 'streamlit') if m in sys.modules])")
+    run = python(
+        "-c",
+        "import sys; from core.figures import screen, style; "
+        "print([m for m in ('matplotlib.pyplot', 'streamlit') if m in sys.modules])",
+    )
     assert run.stdout.strip() == "[]", run.stdout + run.stderr

@@ -81,16 +81,26 @@ class _Classifier(torch.nn.Module):
         return torch.stack([-half, half], 1)
 
 
-@pytest.mark.parametrize("method, fast", [
-    ("gradient", lambda x, tau: toy.xor_direction(x) * toy.xor_slope(x, tau)[:, None]),
-    ("lime", lime), ("kernelshap", shapley)])
+@pytest.mark.parametrize(
+    "method, fast",
+    [
+        ("gradient", lambda x, tau: toy.xor_direction(x) * toy.xor_slope(x, tau)[:, None]),
+        ("lime", lime),
+        ("kernelshap", shapley),
+    ],
+)
 @pytest.mark.parametrize("tau", [0.5, 2.0])
 def test_methods_on_all_points_at_once_are_the_registered_ones(method, fast, tau):
     x = toy.xor_suppressor(400, 1.0, np.random.default_rng(3))[0].astype(np.float32).astype(np.float64)
     options = LIME if method == "lime" else {}
     for point, expected in list(zip(x, fast(x, tau)))[:8]:
-        context = Context(Model("toy", freeze(_Classifier(tau)), 1.0), point[None, :], 1, "margin",
-                          TrainingImages(x[:, None, :].astype(np.float32), np.zeros(len(x))))
+        context = Context(
+            Model("toy", freeze(_Classifier(tau)), 1.0),
+            point[None, :],
+            1,
+            "margin",
+            TrainingImages(x[:, None, :].astype(np.float32), np.zeros(len(x))),
+        )
         found = METHODS[method].function(context, **METHODS[method].check(options))
         np.testing.assert_allclose(found.ravel(), expected, atol=2e-5)
 
@@ -101,15 +111,17 @@ def test_patterns_from_moments_point_where_the_general_ones_do(bandwidth):
     w = toy.xor_direction(x[:150])
     moments = xor_patterns(x, w, x[:150], bandwidth)[0]
     general = local_patterns(w, x, x[:150], bandwidth=bandwidth)
-    np.testing.assert_allclose(moments / np.abs(moments).sum(1, keepdims=True),
-                               general / np.abs(general).sum(1, keepdims=True), atol=1e-7)
+    np.testing.assert_allclose(
+        moments / np.abs(moments).sum(1, keepdims=True), general / np.abs(general).sum(1, keepdims=True), atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("sigma_d, bandwidth", [(1.0, 0.5), (0.4, 2.0), (2.0, 10.0)])
 def test_the_local_covariance_is_its_textbook_form(sigma_d, bandwidth):
     cov = toy.xor_covariance(sigma_d)
-    np.testing.assert_allclose(toy.local_covariance(cov, bandwidth),
-                               np.linalg.inv(np.linalg.inv(cov) + np.eye(3) / bandwidth**2), atol=1e-12)
+    np.testing.assert_allclose(
+        toy.local_covariance(cov, bandwidth), np.linalg.inv(np.linalg.inv(cov) + np.eye(3) / bandwidth**2), atol=1e-12
+    )
     np.testing.assert_allclose(toy.local_covariance(cov, np.inf), cov, atol=1e-12)
 
 
@@ -141,8 +153,10 @@ def test_four_methods_mark_the_suppressor_as_the_paper_s_figure_says():
     assert mean["patternlocal"] == pytest.approx(0.026, abs=0.01)
 
 
-@pytest.mark.parametrize("settings, words", [
-    ((0.0, 0.5, 5.0), "x3 is always 0"), ((1.0, 0.001, 5.0), "almost a step"), ((1.0, 0.5, 0.01), "mostly noise")])
+@pytest.mark.parametrize(
+    "settings, words",
+    [((0.0, 0.5, 5.0), "x3 is always 0"), ((1.0, 0.001, 5.0), "almost a step"), ((1.0, 0.5, 0.01), "mostly noise")],
+)
 def test_extreme_sliders_are_told_in_words(settings, words):
     found = lessons.xor(*settings)
     assert any(words in note for note in found.notes)
@@ -213,11 +227,19 @@ def test_a_data_set_whose_truth_is_unknown_says_so(register):
     def unknown(scenario, background, snr, *, size=8, samples=4, seed=0):
         return Dataset({}, part, part, part, np.zeros((8, 8), bool), "union")
 
-    register(DATASETS, "unknown", unknown, options=(
-        Option("scenario", "", choices=("XOR",), default="XOR"),
-        Option("background", "", choices=("CORR",), default="CORR"),
-        Option("snr", "", low=0.0, high=1.0, default=0.15), Option("size", "", choices=(8,)),
-        Option("samples", "", low=1, high=1000), Option("seed", "", low=0, high=9)))
+    register(
+        DATASETS,
+        "unknown",
+        unknown,
+        options=(
+            Option("scenario", "", choices=("XOR",), default="XOR"),
+            Option("background", "", choices=("CORR",), default="CORR"),
+            Option("snr", "", low=0.0, high=1.0, default=0.15),
+            Option("size", "", choices=(8,)),
+            Option("samples", "", low=1, high=1000),
+            Option("seed", "", low=0, high=9),
+        ),
+    )
     cache.clear_all()
     found = lessons.example("data sets", "unknown")
     assert found.pictures and all(p.mask is None and "no known truth" in p.caption for p in found.pictures)
@@ -228,8 +250,11 @@ def test_an_entry_without_small_images_says_so(register):
     register(DATASETS, "large", lambda *, size=64: None, options=(Option("size", "", choices=(64,)),))
     register(MODELS, "untrained", lambda size: None)
     register(METHODS, "never", _never)
-    for family, name, words in (("data sets", "large", "8 × 8"), ("models", "untrained", "8 × 8"),
-                                ("methods", "never", "says no")):
+    for family, name, words in (
+        ("data sets", "large", "8 × 8"),
+        ("models", "untrained", "8 × 8"),
+        ("methods", "never", "says no"),
+    ):
         cache.clear_all()
         found = lessons.example(family, name)
         assert not found.pictures and words in found.reason
@@ -255,8 +280,17 @@ def test_the_glossary_is_in_order_and_in_sentences():
 # ---- sliders and command line
 
 
-@pytest.mark.parametrize("given", [{"tau": 3}, {"sigma_d": -1}, {"sigma_d": float("nan")}, {"bandwidth": "near"},
-                                   {"lesson_image": 1.5}, {"correlation": 1}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tau": 3},
+        {"sigma_d": -1},
+        {"sigma_d": float("nan")},
+        {"bandwidth": "near"},
+        {"lesson_image": 1.5},
+        {"correlation": 1},
+    ],
+)
 def test_a_slider_off_its_scale_is_an_input_error_that_names_it(given):
     with pytest.raises(InputError, match=next(iter(given))):
         lessons.check(**given)

@@ -44,9 +44,11 @@ def test_pair_weights_are_those_of_each_region_that_occurs():
 
 def logistic(weights):
     """A model of two classes, linear in its input."""
+
     def predict_proba(rows):
         p = 1 / (1 + np.exp(-rows @ weights))
         return np.column_stack([1 - p, p])
+
     return predict_proba
 
 
@@ -66,7 +68,9 @@ def test_the_exact_weights_bring_a_linear_model_down_soonest():
     rng = np.random.default_rng(1)
     weights, x = rng.standard_normal(6), np.full(6, 0.5)
     best = deletion_curve(logistic(weights), x, weights, 1).probability
-    others = [deletion_curve(logistic(weights), x, rng.permutation(np.arange(1, 7)) * np.sign(weights), 1).probability
-              for _ in range(50)]
+    others = [
+        deletion_curve(logistic(weights), x, rng.permutation(np.arange(1, 7)) * np.sign(weights), 1).probability
+        for _ in range(50)
+    ]
     assert all((best <= other + 1e-12).all() and best[-1] == pytest.approx(other[-1]) for other in others)
     assert any((best + 0.05 < other).any() for other in others)

@@ -15,8 +15,10 @@ from core.methods.context import Context, Shared
 from core.models.model import freeze
 from tests.core.helpers import NETWORKS, difference, linear, run
 
-pytestmark = [pytest.mark.filterwarnings("ignore:Setting forward, backward hooks"),
-              pytest.mark.filterwarnings("ignore:Setting backward hooks")]  # captum says so each time
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Setting forward, backward hooks"),
+    pytest.mark.filterwarnings("ignore:Setting backward hooks"),
+]  # captum says so each time
 
 
 def variants():
@@ -27,8 +29,9 @@ def variants():
             ends = (False, True) if isinstance(option.default, bool) else (option.low, option.high)
             for value in option.choices or ends:
                 needed = {name: allowed[0] for name, allowed in option.when}
-                yield pytest.param(entry.name, {**needed, option.name: value},
-                                   id=f"{entry.name} {option.name}={value}")
+                yield pytest.param(
+                    entry.name, {**needed, option.name: value}, id=f"{entry.name} {option.name}={value}"
+                )
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +69,11 @@ class Mixed(FunctionalRelu):
 
 
 def hooks(module):
-    return sum(len(kind) for m in module.modules()
-               for kind in (m._forward_hooks, m._forward_pre_hooks, m._backward_hooks, m._backward_pre_hooks))
+    return sum(
+        len(kind)
+        for m in module.modules()
+        for kind in (m._forward_hooks, m._forward_pre_hooks, m._backward_hooks, m._backward_pre_hooks)
+    )
 
 
 # What every method keeps to -------------------------------------------------------------------------
@@ -102,8 +108,9 @@ def test_options_at_their_ends_give_a_finite_map_or_a_reason(make_context, metho
     assert values.shape == (8, 8) and np.isfinite(values).all()
 
 
-@pytest.mark.parametrize("method, options", [v for v in variants() if "=" not in v.id or "surrogate" in v.id
-                                             or "sampling" in v.id])
+@pytest.mark.parametrize(
+    "method, options", [v for v in variants() if "=" not in v.id or "surrogate" in v.id or "sampling" in v.id]
+)
 def test_the_same_seed_gives_the_same_bytes(make_context, method, options):
     one, other = (run(method, make_context("CNN", seed=7), **options) for _ in range(2))
     assert one.tobytes() == other.tobytes()
@@ -129,8 +136,9 @@ def test_a_filter_does_not_look_at_the_model(make_context, method):
     np.testing.assert_array_equal(run(method, make_context("MLP")), run(method, make_context("CNN", target=0)))
 
 
-@pytest.mark.parametrize("method", [name for name, m in METHODS.items() if m.group != "filter" and m.signed
-                                    and name != "guided_backprop"])  # which cuts negative signals
+@pytest.mark.parametrize(
+    "method", [name for name, m in METHODS.items() if m.group != "filter" and m.signed and name != "guided_backprop"]
+)  # which cuts negative signals
 def test_the_other_class_of_two_gets_the_opposite_map(make_context, method):
     one, other = (run(method, make_context("MLP", target=target)) for target in (0, 1))
     np.testing.assert_allclose(one, -other, rtol=1e-3, atol=1e-4 * np.abs(one).max())
@@ -220,8 +228,10 @@ def log_odds(context):
     logits = weight @ context.image.ravel() + bias
     others = np.arange(len(logits)) != context.target
     share = np.exp(logits[others] - logsumexp(logits[others]))
-    return (logits[context.target] - logsumexp(logits[others]),
-            (weight[context.target] - share @ weight[others]).reshape(8, 8))
+    return (
+        logits[context.target] - logsumexp(logits[others]),
+        (weight[context.target] - share @ weight[others]).reshape(8, 8),
+    )
 
 
 @pytest.mark.parametrize("size", [0.0, 20.0, 50.0, 300.0])
@@ -240,15 +250,17 @@ def test_a_probabilitys_gradient_is_p_times_its_rest_times_that_of_the_log_odds(
 def test_of_two_classes_a_probabilitys_gradient_is_p_times_its_rest_times_the_margins(make_context):
     probability, margin = (make_context("MLP", output=output) for output in ("probability", "margin"))
     p = probability.outputs(probability.image[None])[0]
-    np.testing.assert_allclose(run("gradient", probability), p * (1 - p) * run("gradient", margin), rtol=1e-5,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        run("gradient", probability), p * (1 - p) * run("gradient", margin), rtol=1e-5, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_probability_is_the_softmax(make_context, classes):
     context = make_context(confident(classes, 1.0), output="probability")
-    np.testing.assert_allclose(context.outputs(context.training.x),
-                               context.predict_proba(context.training.x)[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(
+        context.outputs(context.training.x), context.predict_proba(context.training.x)[:, 1], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("size", [0.0, 20.0, 50.0])
@@ -340,7 +352,7 @@ def test_gradientshap_on_a_linear_model_is_weight_times_distance_from_the_mean_i
     error = found - (context.image.ravel() - data.mean(0))
     assert np.abs(error / data.std(0)).max() < 5 / np.sqrt(500)
     noisy = run("gradientshap", make_context(linear(weights), images=50, seed=1), n_samples=500, noise=0.1).ravel()
-    spread = np.sqrt(data.std(0)**2 + (0.1 * (data.max() - data.min()))**2)
+    spread = np.sqrt(data.std(0) ** 2 + (0.1 * (data.max() - data.min())) ** 2)
     error = noisy / weights - (context.image.ravel() - data.mean(0))
     assert 0 < np.abs(error / spread).max() < 5 / np.sqrt(500)
 
@@ -408,8 +420,9 @@ SHARING = [  # what is asked first, what then, and how many images the model may
 
 
 @pytest.mark.parametrize("first, given, then, changed, asked", SHARING)
-def test_methods_on_one_image_share_their_work_and_nothing_else_changes(make_context, first, given, then, changed,
-                                                                        asked):
+def test_methods_on_one_image_share_their_work_and_nothing_else_changes(
+    make_context, first, given, then, changed, asked
+):
     made, shared, images = make_context("MLP"), Shared(), []
     for module in (made.network.module, made.network.double):
         module.register_forward_hook(lambda _, inputs, output: images.append(len(inputs[0])))

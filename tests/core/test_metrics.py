@@ -82,17 +82,32 @@ def any_pairs(draw, edge=16):
     return values, mask
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(any_pairs())
 def test_emd_by_candidate_arcs_equals_the_dense_solver(monkeypatch, pair):
     monkeypatch.setattr(transport_solver, "DENSE_ARCS", 60)  # so that even these go coarse to fine
     assert emd(*pair) == pytest.approx(dense(*pair), rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize("scenario, background, snr", [
-    ("LIN", "WHITE", 0.05), ("LIN", "CORR", 0.05), ("MULT", "WHITE", 0.65), ("MULT", "CORR", 0.05),
-    ("XOR", "WHITE", 0.1), ("XOR", "CORR", 0.05), ("RIGID", "WHITE", 0.7), ("RIGID", "CORR", 0.5)])
+@pytest.mark.parametrize(
+    "scenario, background, snr",
+    [
+        ("LIN", "WHITE", 0.05),
+        ("LIN", "CORR", 0.05),
+        ("MULT", "WHITE", 0.65),
+        ("MULT", "CORR", 0.05),
+        ("XOR", "WHITE", 0.1),
+        ("XOR", "CORR", 0.05),
+        ("RIGID", "WHITE", 0.7),
+        ("RIGID", "CORR", 0.5),
+    ],
+)
 def test_emd_of_64x64_maps_equals_the_dense_solver(scenario, background, snr):
     data = pipeline.dataset(Spec(scenario=scenario, background=background, snr=snr, size=64, samples=400))
     image, mask = data.test.x[0].astype(float), data.mask("test", 0, "default")

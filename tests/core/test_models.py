@@ -44,9 +44,14 @@ def flat(module):
 # Networks -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind, size, classes", [
-    (kind, size, classes) for kind, m in MODELS.items()
-    for size, classes in (((8, 2), (64, 2)) if "xai-tris" in m.datasets else ((28, 10),))])
+@pytest.mark.parametrize(
+    "kind, size, classes",
+    [
+        (kind, size, classes)
+        for kind, m in MODELS.items()
+        for size, classes in (((8, 2), (64, 2)) if "xai-tris" in m.datasets else ((28, 10),))
+    ],
+)
 def test_a_network_turns_images_into_logits(kind, size, classes):
     x = torch.randn(5, size, size)
     logits = freeze(MODELS[kind].function(size))(x)
@@ -54,13 +59,18 @@ def test_a_network_turns_images_into_logits(kind, size, classes):
     assert not torch.allclose(logits.exp().sum(1), torch.ones(5))  # no softmax inside
 
 
-@pytest.mark.parametrize("kind, size, shapes", [
-    ("PLNN", 28, [(256, 784), (256,), (128, 256), (128,), (100, 128), (100,), (10, 100), (10,)]),
-    ("MLP", 64, [(256, 4096), (256, 256), (64, 256), (2, 64)]),
-    ("MLP", 8, [(32, 64), (32,), (16, 32), (16,), (8, 16), (8,), (2, 8), (2,)]),
-    ("LLR", 64, [(2, 4096)]), ("LLR", 8, [(2, 64), (2,)]),
-    ("CNN", 64, [(4, 1, 4, 4), (4,), (8, 4, 4, 4), (8,), (16, 8, 4, 4), (16,), (32, 16, 4, 4), (32,), (2, 288)]),
-    ("CNN", 8, [(4, 1, 2, 2), (4,), *[(4, 4, 2, 2), (4,)] * 3, (2, 4), (2,)])])
+@pytest.mark.parametrize(
+    "kind, size, shapes",
+    [
+        ("PLNN", 28, [(256, 784), (256,), (128, 256), (128,), (100, 128), (100,), (10, 100), (10,)]),
+        ("MLP", 64, [(256, 4096), (256, 256), (64, 256), (2, 64)]),
+        ("MLP", 8, [(32, 64), (32,), (16, 32), (16,), (8, 16), (8,), (2, 8), (2,)]),
+        ("LLR", 64, [(2, 4096)]),
+        ("LLR", 8, [(2, 64), (2,)]),
+        ("CNN", 64, [(4, 1, 4, 4), (4,), (8, 4, 4, 4), (8,), (16, 8, 4, 4), (16,), (32, 16, 4, 4), (32,), (2, 288)]),
+        ("CNN", 8, [(4, 1, 2, 2), (4,), *[(4, 4, 2, 2), (4,)] * 3, (2, 4), (2,)]),
+    ],
+)
 def test_architectures_are_the_benchmarks(kind, size, shapes):
     assert [tuple(p.shape) for p in MODELS[kind].function(size).parameters()] == shapes
 
@@ -116,8 +126,9 @@ def test_whitened_images_have_equal_variance_in_all_directions():
     assert scale == pytest.approx(float(white[:2000].std()), rel=1e-3)
 
 
-@pytest.mark.parametrize("kind, way", [("LLR", "plain"), ("LLR", "whitened"), ("MLP", "plain"),
-                                       ("MLP", "whitened"), ("CNN", "plain")])
+@pytest.mark.parametrize(
+    "kind, way", [("LLR", "plain"), ("LLR", "whitened"), ("MLP", "plain"), ("MLP", "whitened"), ("CNN", "plain")]
+)
 def test_the_trained_network_on_pixels_is_the_network_on_prepared_images(kind, way):
     data = few("XOR", "CORR", 0.15)
     torch.manual_seed(0)
@@ -220,10 +231,16 @@ def full_tree(depth, size, rng):
     pixel = torch.from_numpy(rng.integers(0, size * size, inner + leaves))
     pixel[:inner][rng.random(inner) < 0.3] = size * size - 1
     module = tree.LogisticModelTree(size)
-    module.load_state_dict({
-        "left": torch.where(leaf, node - inner, 2 * node + 1), "right": 2 * node + 2,
-        "pixel": torch.where(leaf, -1, pixel), "threshold": torch.from_numpy(rng.standard_normal(len(node))).float(),
-        "weight": torch.zeros(1, tree.CLASSES, size * size), "bias": torch.zeros(1, tree.CLASSES)})
+    module.load_state_dict(
+        {
+            "left": torch.where(leaf, node - inner, 2 * node + 1),
+            "right": 2 * node + 2,
+            "pixel": torch.where(leaf, -1, pixel),
+            "threshold": torch.from_numpy(rng.standard_normal(len(node))).float(),
+            "weight": torch.zeros(1, tree.CLASSES, size * size),
+            "bias": torch.zeros(1, tree.CLASSES),
+        }
+    )
     return freeze(module)
 
 
@@ -281,7 +298,11 @@ HERE = Spec(scenario="LIN", background="WHITE", snr=0.4, size=8, samples=400, mo
 def test_a_model_trained_here_is_kept_found_and_used(empty_cache, short):
     assert not model_library.has_model(HERE)
     record = model_library.train(HERE)
-    assert model_library.has_model(HERE) and model_library.model_record(HERE) == record and record.origin == "trained here"
+    assert (
+        model_library.has_model(HERE)
+        and model_library.model_record(HERE) == record
+        and record.origin == "trained here"
+    )
     model, test = pipeline.model(HERE), pipeline.dataset(HERE).test
     assert model.accuracy == record.accuracy == (model.predict_proba(test.x).argmax(1) == test.y).mean()
     assert pipeline.explain(HERE).values.shape == (8, 8)
@@ -323,7 +344,7 @@ def test_without_a_model_the_error_is_the_command_that_trains_it():
     spec = HERE.replace(snr=0.37, model="MLP", data_seed=4)
     with pytest.raises(InputError) as error:
         models.load(spec)
-    command = str(error.value)[str(error.value).index("python -m core train"):].split()
+    command = str(error.value)[str(error.value).index("python -m core train") :].split()
     from core.__main__ import parser
     from core.commands.common import read_spec
 

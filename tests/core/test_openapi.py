@@ -23,6 +23,7 @@ def predict(net, act=lambda h: np.maximum(h, 0)):
     def answer(x):
         h = act(act(x @ net["W0"].T + net["b0"]) @ net["W1"].T + net["b1"])
         return softmax(h @ net["W2"].T + net["b2"])
+
     return answer
 
 
@@ -106,6 +107,7 @@ def test_beside_a_border_of_a_steep_network_exact_is_exact(margin, distance, sam
     def truth(at):
         rows = (v * (w @ at + b > 0)) @ w
         return rows[target] - rows[1 - target]
+
     found = decision_features(lambda x: softmax(np.maximum(x @ w.T + b, 0) @ v.T), x, target, sampling=sampling)
     truths = [truth(x + side * normal) for side in ((0.0,) if distance else (1e-8, -1e-8))]
     if found.exact:
@@ -116,15 +118,26 @@ def test_beside_a_border_of_a_steep_network_exact_is_exact(margin, distance, sam
 
 
 @BOTH
-@pytest.mark.parametrize("kind, reason", [
-    ("rounded", "rounded"), ("float32", "rounded"), ("tanh", "not piecewise linear"), ("border", "border"),
-    ("certain", "underflow")])
+@pytest.mark.parametrize(
+    "kind, reason",
+    [
+        ("rounded", "rounded"),
+        ("float32", "rounded"),
+        ("tanh", "not piecewise linear"),
+        ("border", "border"),
+        ("certain", "underflow"),
+    ],
+)
 def test_no_exact_answer_is_a_named_failure_within_the_limit(net, case, kind, reason, sampling):
     x, target = case
     api = predict(net)
-    answer = {"rounded": lambda x: np.round(api(x), 3), "float32": lambda x: api(x).astype(np.float32),
-              "tanh": predict(net, np.tanh), "border": api,
-              "certain": lambda x: np.eye(5)[api(x).argmax(1)]}[kind]
+    answer = {
+        "rounded": lambda x: np.round(api(x), 3),
+        "float32": lambda x: api(x).astype(np.float32),
+        "tanh": predict(net, np.tanh),
+        "border": api,
+        "certain": lambda x: np.eye(5)[api(x).argmax(1)],
+    }[kind]
     if kind == "border":  # x moved onto the first unit's border
         w, b = net["W0"][0], net["b0"][0]
         x = x - (w @ x + b) * w / (w @ w)
@@ -138,8 +151,10 @@ def test_no_exact_answer_is_a_named_failure_within_the_limit(net, case, kind, re
 def test_answers_of_twelve_digits_are_still_exact_to_one_in_a_million(net, case, digits):
     x, target = case
     found = decision_features(lambda x: np.round(predict(net)(x), digits), x, target)
-    assert found.exact and np.abs(found.weights - net["decision"][0]).sum() <= \
-        found.error * np.abs(net["decision"][0]).sum()
+    assert (
+        found.exact
+        and np.abs(found.weights - net["decision"][0]).sum() <= found.error * np.abs(net["decision"][0]).sum()
+    )
     assert 1e-10 < found.error <= EXACT
 
 
@@ -159,6 +174,7 @@ def test_a_region_of_constant_output_has_no_weights_exactly(net, sampling):
 
     def api(x):
         return softmax(np.maximum(x @ w.T - 1, 0) @ v.T + [0.1, 0.3, -0.2])
+
     found = decision_features(api, np.full(10, -0.1), 0, sampling=sampling)
     assert found.exact and not found.weights.any() and found.error == 0.0
     few = decision_features(lambda x: np.round(api(x), 3), np.full(10, -0.1), 0, sampling=sampling)
@@ -180,6 +196,7 @@ def test_a_saturated_model_is_still_solved(net, case, sampling):
     def sure(x):
         h = np.maximum(np.maximum(x @ net["W0"].T + net["b0"], 0) @ net["W1"].T + net["b1"], 0)
         return softmax(40 * (h @ net["W2"].T + net["b2"]))
+
     x = x * 4
     target = int(sure(x[None]).argmax())
     assert sure(x[None]).max() > 1 - 1e-12
@@ -195,14 +212,17 @@ def test_a_saturated_model_is_still_solved(net, case, sampling):
     assert found.exact and np.abs(found.weights - expected).sum() <= 1e-8 * np.abs(expected).sum()
 
 
-@pytest.mark.parametrize("answer, message", [
-    (lambda x: np.full((len(x), 2), 0.6), "sum 1; row 0"),
-    (lambda x: np.full((len(x), 2), np.nan), "row 0"),
-    (lambda x: np.tile([1.5, -0.5], (len(x), 1)), "row 0"),
-    (lambda x: np.full(len(x), 0.5), "shape"),
-    (lambda x: np.full((len(x) + 1, 2), 0.5), "shape"),
-    (lambda x: np.ones((len(x), 1)), "only one"),
-])
+@pytest.mark.parametrize(
+    "answer, message",
+    [
+        (lambda x: np.full((len(x), 2), 0.6), "sum 1; row 0"),
+        (lambda x: np.full((len(x), 2), np.nan), "row 0"),
+        (lambda x: np.tile([1.5, -0.5], (len(x), 1)), "row 0"),
+        (lambda x: np.full(len(x), 0.5), "shape"),
+        (lambda x: np.full((len(x) + 1, 2), 0.5), "shape"),
+        (lambda x: np.ones((len(x), 1)), "only one"),
+    ],
+)
 def test_answers_that_are_no_probabilities_are_told(answer, message):
     with pytest.raises(InputError, match=message):
         decision_features(answer, np.zeros(4), 0)
@@ -222,6 +242,7 @@ def test_a_float32_network_does_not_change_its_answers(net, case):
         jitter = 1 + 1e-7 * (len(x) % 2)
         y = predict(net)(x).astype(np.float32) * np.float32(jitter)
         return y / y.sum(1, keepdims=True)
+
     found = decision_features(api, x, target)
     assert not found.exact and "rounded" in found.reason
 
@@ -229,6 +250,7 @@ def test_a_float32_network_does_not_change_its_answers(net, case):
 def test_a_model_that_raises_is_told():
     def broken(x):
         raise ConnectionError("no route")
+
     with pytest.raises(InputError, match="no route"):
         decision_features(broken, np.zeros(4), 0)
 
@@ -246,6 +268,8 @@ def test_the_whole_path_equals_the_networks_own_gradient(spec):
 
 
 def test_patternlocal_on_openapi_equals_patternlocal_on_the_gradient(spec):
-    maps = [explain(spec.replace(method="patternlocal", options={"surrogate": name})).values
-            for name in ("openapi", "gradient")]
+    maps = [
+        explain(spec.replace(method="patternlocal", options={"surrogate": name})).values
+        for name in ("openapi", "gradient")
+    ]
     assert np.allclose(*maps, rtol=1e-4, atol=1e-5 * np.abs(maps[0]).max())

@@ -42,7 +42,7 @@ def panels(figure):
     for axis in figure.axes:
         box = axis.get_window_extent()
         height = len(picture)
-        cuts.append(picture[round(height - box.y1):round(height - box.y0), round(box.x0):round(box.x1)])
+        cuts.append(picture[round(height - box.y1) : round(height - box.y0), round(box.x0) : round(box.x1)])
     return cuts
 
 
@@ -54,8 +54,11 @@ def pixel(panel, row, column, edge=8):
 def texts(figure):
     """Every visible text with its box in pixels."""
     renderer = figure.canvas.get_renderer()
-    return [(t.get_text(), t.get_window_extent(renderer)) for t in figure.findobj(Text)
-            if t.get_visible() and t.get_text().strip()]
+    return [
+        (t.get_text(), t.get_window_extent(renderer))
+        for t in figure.findobj(Text)
+        if t.get_visible() and t.get_text().strip()
+    ]
 
 
 # ---- pictures
@@ -86,8 +89,16 @@ def test_zero_is_white_on_paper_in_every_signed_map(low, high, scale):
 @pytest.mark.parametrize("name, palette", PALETTES.items())
 def test_colours_start_at_zero_and_end_at_the_limit(name, palette):
     ends = coloured([[-2.0, 0.0, 2.0, 9.0, np.nan]], -2, 2, palette.signed)[0] / 255
-    for colour, stop in zip(ends, (palette.signed[0], palette.signed[len(palette.signed) // 2], palette.signed[-1],
-                                   palette.signed[-1], "#d9d9d9")):
+    for colour, stop in zip(
+        ends,
+        (
+            palette.signed[0],
+            palette.signed[len(palette.signed) // 2],
+            palette.signed[-1],
+            palette.signed[-1],
+            "#d9d9d9",
+        ),
+    ):
         np.testing.assert_allclose(colour, to_rgb(stop), atol=0.005)
 
 
@@ -108,12 +119,13 @@ def test_colour_blind_readers_tell_for_from_against(name, palette):
     # Machado, Oliveira and Fernandes 2009: what protanopes and deuteranopes see, on linear light.
     eyes = {
         "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-        "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]}
+        "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    }
     both = coloured(np.array([[-0.5, 0.5]]), -1, 1, palette.signed)[0] / 255
-    linear = np.where(both <= 0.04045, both / 12.92, ((both + 0.055) / 1.055)**2.4)
+    linear = np.where(both <= 0.04045, both / 12.92, ((both + 0.055) / 1.055) ** 2.4)
     for matrix in eyes.values():
         seen = np.clip(linear @ np.array(matrix).T, 0, 1)
-        seen = np.where(seen <= 0.0031308, 12.92 * seen, 1.055 * seen**(1 / 2.4) - 0.055)
+        seen = np.where(seen <= 0.0031308, 12.92 * seen, 1.055 * seen ** (1 / 2.4) - 0.055)
         assert np.linalg.norm(np.diff(rgb2lab(seen), axis=0)) > 25
 
 
@@ -122,8 +134,13 @@ def test_images_are_shown_over_their_own_range():
     signed[0, 0], signed[7, 7], positive[7, 7] = -2, 2, 0.5
     first, second = panels(paper.grid([[paper.Map(signed, "image"), paper.Map(positive, "image")]]))
     black, grey, white = LIGHT.image
-    for panel, place, colour in ((first, (0, 0), black), (first, (3, 3), grey), (first, (7, 7), white),
-                                 (second, (0, 0), black), (second, (7, 7), white)):
+    for panel, place, colour in (
+        (first, (0, 0), black),
+        (first, (3, 3), grey),
+        (first, (7, 7), white),
+        (second, (0, 0), black),
+        (second, (7, 7), white),
+    ):
         np.testing.assert_allclose(pixel(panel, *place), to_rgb(colour), atol=0.02)
 
 
@@ -139,8 +156,9 @@ def test_a_shared_scale_shows_the_weak_map_pale_and_says_so():
 
 def test_the_outline_can_be_left_out():
     for wanted in (True, False):
-        panel = panels(paper.grid([[paper.Map(0 * one_hot(), mask=one_hot(3, 3) > 0)]],
-                                  paper.Layout(outline=wanted)))[0]
+        panel = panels(
+            paper.grid([[paper.Map(0 * one_hot(), mask=one_hot(3, 3) > 0)]], paper.Layout(outline=wanted))
+        )[0]
         green = np.abs(panel - to_rgb(LIGHT.outline)).max(-1) < 0.1
         assert green.any() == wanted
 
@@ -166,8 +184,18 @@ def test_cells_of_a_pdf_stay_crisp_at_1200_percent(tmp_path, edge):
     scale = 864
     wide, high = figure.get_size_inches() * scale
     place = {"-x": box.x0 * wide, "-y": (1 - box.y1) * high, "-W": box.width * wide, "-H": box.height * high}
-    subprocess.run(["pdftoppm", "-r", str(scale), "-png", *(t for f, v in place.items() for t in (f, str(int(v)))),
-                    tmp_path / "figure.pdf", tmp_path / "zoomed"], check=True)
+    subprocess.run(
+        [
+            "pdftoppm",
+            "-r",
+            str(scale),
+            "-png",
+            *(t for f, v in place.items() for t in (f, str(int(v)))),
+            tmp_path / "figure.pdf",
+            tmp_path / "zoomed",
+        ],
+        check=True,
+    )
     row = imread(next(tmp_path.glob("zoomed*.png")))[..., :3]
     row = row[int(len(row) / edge / 2), 8:-8]
     ends = np.array([to_rgb(LIGHT.signed[-1]), to_rgb(LIGHT.signed[0])])
@@ -201,10 +229,14 @@ def test_no_text_lies_over_another_or_leaves_the_page(width, across, points):
     row = [paper.Map(one_hot(), lines=SCORES if i > 1 else (("", "class 1"),)) for i in range(across)]
     row[-1] = paper.Map(None, note="does not apply")
     figure = paper.grid(
-        [row] * 3, paper.Layout(width=width, points=points * (2 if width == "slide" else 1)), columns=NAMES[:across],
-        rows=["XOR CORR, SNR 0.05, image 3", "Extraordinarily-long-compound-word", "A"], groups=[("WHITE", across)],
+        [row] * 3,
+        paper.Layout(width=width, points=points * (2 if width == "slide" else 1)),
+        columns=NAMES[:across],
+        rows=["XOR CORR, SNR 0.05, image 3", "Extraordinarily-long-compound-word", "A"],
+        groups=[("WHITE", across)],
         notes=["A note that is long enough to be broken into lines on a narrow page, as notes often are."],
-        title="Title")
+        title="Title",
+    )
     found = texts(figure)
     assert len(found) > 3 * across
     page = figure.bbox
@@ -222,8 +254,9 @@ def test_no_text_lies_over_another_or_leaves_the_page(width, across, points):
 
 def test_all_type_has_the_stated_size():
     cloud = paper.Points(np.eye(3, 2), np.zeros(3), ("a", "b"))
-    figure = paper.grid([[paper.Map(one_hot(), lines=SCORES), cloud]], paper.Layout(points=8.5),
-                        columns=["a", "b"], notes=["c"])
+    figure = paper.grid(
+        [[paper.Map(one_hot(), lines=SCORES), cloud]], paper.Layout(points=8.5), columns=["a", "b"], notes=["c"]
+    )
     assert {t.get_fontsize() for t in figure.findobj(Text) if t.get_text()} == {8.5}
     pdf = paper.save(figure, "pdf")
     content = b"".join(_inflate(part) for part in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL))
@@ -241,8 +274,9 @@ def _inflate(data):
 def test_fonts_of_a_pdf_are_embedded_truetype(tmp_path):
     figure = paper.grid([[paper.Map(one_hot(), lines=SCORES)]], columns=["x − σ × ½"], notes=["words"])
     (tmp_path / "f.pdf").write_bytes(paper.save(figure, "pdf"))
-    lines = subprocess.run(["pdffonts", tmp_path / "f.pdf"], capture_output=True, text=True,
-                           check=True).stdout.splitlines()
+    lines = subprocess.run(
+        ["pdffonts", tmp_path / "f.pdf"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     assert len(lines) > 2
     assert all("TrueType" in line and re.search(r"\byes\s+yes\b", line) for line in lines[2:]), lines
 
@@ -263,9 +297,19 @@ def test_a_text_the_font_cannot_write_is_refused(text, said):
     assert paper.checked("σ ≤ 1 − x²,  $not math$") == "σ ≤ 1 − x², $not math$"
 
 
-@pytest.mark.parametrize("field, value", [("width", "poster"), ("points", 3), ("points", float("nan")),
-                                          ("scale", "log"), ("palette", "jet"),
-                                          ("dpi", 9999), ("outline", "maybe"), ("colour", 1)])
+@pytest.mark.parametrize(
+    "field, value",
+    [
+        ("width", "poster"),
+        ("points", 3),
+        ("points", float("nan")),
+        ("scale", "log"),
+        ("palette", "jet"),
+        ("dpi", 9999),
+        ("outline", "maybe"),
+        ("colour", 1),
+    ],
+)
 def test_layouts_check_every_field(field, value):
     with pytest.raises(InputError, match=field):
         paper.Layout.from_dict({field: value})
@@ -302,6 +346,14 @@ def test_text_of_an_svg_is_text():
 
 
 def test_a_mask_of_nothing_and_an_empty_map_can_be_drawn():
-    figure = paper.grid([[paper.Map(np.zeros((5, 5)), mask=np.zeros((5, 5), bool)), None,
-                          paper.Map(np.ones((4, 7)), "image"), paper.Map(np.full((3, 3), np.nan))]])
+    figure = paper.grid(
+        [
+            [
+                paper.Map(np.zeros((5, 5)), mask=np.zeros((5, 5), bool)),
+                None,
+                paper.Map(np.ones((4, 7)), "image"),
+                paper.Map(np.full((3, 3), np.nan)),
+            ]
+        ]
+    )
     assert paper.save(figure, "png") and paper.save(figure, "pdf")

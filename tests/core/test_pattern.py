@@ -3,17 +3,18 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from core import InputError, NotApplicable
+from core.methods import equation_7
 from core.methods import pattern as pattern_module
 from core.methods.pattern import KERNELS, LocalOutputs, haufe_patterns, local_pattern, local_patterns
 from tests.core.helpers import linear, run
 
 FORMULAS = {  # mathematics.md, section 3, of u = distance / bandwidth
-    "gaussian": lambda u: np.exp(-u**2 / 2),
+    "gaussian": lambda u: np.exp(-(u**2) / 2),
     "uniform": lambda u: 1.0 * (u <= 1),
     "triangular": lambda u: (u <= 1) * (1 - u),
     "epanechnikov": lambda u: (u <= 1) * (1 - u**2),
-    "biweight": lambda u: (u <= 1) * (1 - u**2)**2,
-    "tricube": lambda u: (u <= 1) * (1 - u**3)**3,
+    "biweight": lambda u: (u <= 1) * (1 - u**2) ** 2,
+    "tricube": lambda u: (u <= 1) * (1 - u**3) ** 3,
     "cosine": lambda u: (u <= 1) * np.cos(np.pi * u / 2),
     "logistic": lambda u: 1 / (np.exp(u) + 2 + np.exp(-u)),
 }
@@ -26,7 +27,7 @@ W, X = RNG.standard_normal(D), DATA[0] + 0.1 * RNG.standard_normal(D)
 def neighbours(share=1.0, kernel="gaussian", bandwidth=None, data=DATA, x=X):
     """Weights p (n,), written out."""
     distance = np.linalg.norm(data - x, axis=1)
-    kept = np.argsort(distance)[:max(1, int(share * len(data)))]
+    kept = np.argsort(distance)[: max(1, int(share * len(data)))]
     p = np.zeros(len(data))
     p[kept] = FORMULAS[kernel](distance[kept] / (bandwidth or np.median(distance[kept])))
     return p / p.sum()
@@ -46,8 +47,7 @@ def cosine(a, b):
 def test_directions_are_the_published_programs(golden, case):
     g = {name[2:]: v for name, v in golden("pattern").items() if name.startswith(f"{case}_")}
     kernel, share, shrinkage = g["meta"]
-    found = local_pattern(g["w"], g["X"], g["x"], kernel=str(kernel), share=float(share),
-                          shrinkage=float(shrinkage))
+    found = local_pattern(g["w"], g["X"], g["x"], kernel=str(kernel), share=float(share), shrinkage=float(shrinkage))
     assert cosine(found, g["a"]) > 1 - 1e-9
 
 
@@ -85,8 +85,12 @@ def test_the_l2_penalty_only_scales_the_map():
 def test_the_l1_penalty_equals_a_lasso_of_each_pixel_on_the_output(strength):
     p, y = neighbours(), DATA @ W
     lasso = Lasso(alpha=strength / 2, tol=1e-14, max_iter=10**6) if strength else None
-    expected = [lasso.fit(y[:, None], h, sample_weight=p).coef_[0] if lasso else
-                np.polynomial.Polynomial.fit(y, h, 1, w=np.sqrt(p)).convert().coef[1] for h in DATA.T]
+    expected = [
+        lasso.fit(y[:, None], h, sample_weight=p).coef_[0]
+        if lasso
+        else np.polynomial.Polynomial.fit(y, h, 1, w=np.sqrt(p)).convert().coef[1]
+        for h in DATA.T
+    ]
     found = local_pattern(W, DATA, X, penalty="l1", strength=strength)
     np.testing.assert_allclose(found, expected, atol=1e-8)
     assert strength < 20 or (found == 0).any()
@@ -112,8 +116,11 @@ def test_full_shrinkage_returns_to_the_weights():
 def test_a_row_twice_counts_as_one_of_twice_the_weight():
     twice = np.vstack([DATA, DATA[:50]])
     p = np.r_[np.full(50, 2.0), np.ones(N - 50)] / (N + 50)
-    np.testing.assert_allclose(local_pattern(W, twice, X, kernel="uniform", bandwidth=1e3),
-                               LocalOutputs.weighted(DATA, W[None], p[None]).patterns()[0], rtol=1e-9)
+    np.testing.assert_allclose(
+        local_pattern(W, twice, X, kernel="uniform", bandwidth=1e3),
+        LocalOutputs.weighted(DATA, W[None], p[None]).patterns()[0],
+        rtol=1e-9,
+    )
     np.testing.assert_allclose(local_pattern(W, np.vstack([DATA, DATA]), X), local_pattern(W, DATA, X), rtol=1e-9)
 
 
@@ -123,8 +130,9 @@ def test_moving_data_and_image_together_changes_nothing():
 
 def test_turning_the_space_turns_the_pattern():
     turn = np.linalg.qr(RNG.standard_normal((D, D)))[0]
-    np.testing.assert_allclose(local_pattern(W @ turn, DATA @ turn, X @ turn), local_pattern(W, DATA, X) @ turn,
-                               rtol=1e-8)
+    np.testing.assert_allclose(
+        local_pattern(W @ turn, DATA @ turn, X @ turn), local_pattern(W, DATA, X) @ turn, rtol=1e-8
+    )
 
 
 def test_a_linear_suppressor_drops_out():
@@ -144,19 +152,43 @@ def test_count_and_share_keep_the_same_nearest_images():
     np.testing.assert_allclose(found, local_pattern(W, near, X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("data, options", [
-    (DATA, {"count": 1}), (DATA[:1], {}), (DATA, {"share": 1e-6}),
-    (DATA, {"kernel": "uniform", "bandwidth": 1e-9}),
-    (np.tile(DATA[:1], (20, 1)), {}), (np.tile(X, (20, 1)), {}), (DATA * (W == 0), {})],
-    ids=["one neighbour", "one image", "tiny share", "all beyond the kernel", "one image often",
-         "the image itself", "all black"])
+@pytest.mark.parametrize(
+    "data, options",
+    [
+        (DATA, {"count": 1}),
+        (DATA[:1], {}),
+        (DATA, {"share": 1e-6}),
+        (DATA, {"kernel": "uniform", "bandwidth": 1e-9}),
+        (np.tile(DATA[:1], (20, 1)), {}),
+        (np.tile(X, (20, 1)), {}),
+        (DATA * (W == 0), {}),
+    ],
+    ids=[
+        "one neighbour",
+        "one image",
+        "tiny share",
+        "all beyond the kernel",
+        "one image often",
+        "the image itself",
+        "all black",
+    ],
+)
 def test_without_neighbours_that_differ_there_is_no_pattern(data, options):
     with pytest.raises(NotApplicable):
         local_pattern(W, data, X, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.4}, {"penalty": "l1", "strength": 0.3},
-                                     {"strength": 2.0}, {"solver": "eq7-left", "strength": 1.0}], ids=repr)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"shrinkage": 0.4},
+        {"penalty": "l1", "strength": 0.3},
+        {"strength": 2.0},
+        {"solver": "eq7-left", "strength": 1.0},
+    ],
+    ids=repr,
+)
 @pytest.mark.parametrize("size", [1e-300, 1e-44, 1e-38, 1e-20, 1e20, 1e37, 1e150])
 def test_weights_of_any_size_have_the_pattern_of_double_precision(size, options):
     """The pattern of s w is that of w over s; a penalty has the unit of what it is compared with."""
@@ -177,8 +209,12 @@ def test_outputs_and_patterns_of_several_outputs_take_weights_of_any_size(size):
     local = LocalOutputs.weighted(data, size * W[None], np.full((1, N), 1 / N))
     np.testing.assert_allclose(local.outputs[0] / size, DATA @ W, rtol=1e-4, atol=1e-5)
     both = np.stack([size * W, np.roll(W, 1) / size], 1)
-    np.testing.assert_allclose(haufe_patterns(data, both) * [size, 1 / size],
-                               haufe_patterns(DATA, np.stack([W, np.roll(W, 1)], 1)), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(
+        haufe_patterns(data, both) * [size, 1 / size],
+        haufe_patterns(DATA, np.stack([W, np.roll(W, 1)], 1)),
+        rtol=1e-3,
+        atol=1e-5,
+    )
 
 
 def test_a_surrogate_without_weights_has_no_pattern():
@@ -186,19 +222,35 @@ def test_a_surrogate_without_weights_has_no_pattern():
         local_pattern(np.zeros(D), DATA, X)
 
 
-@pytest.mark.parametrize("options, name", [
-    ({"count": 0}, "count"), ({"count": N + 1}, "count"), ({"share": 0}, "share"), ({"share": 1.1}, "share"),
-    ({"share": float("nan")}, "share"), ({"kernel": "box"}, "kernel"), ({"penalty": "l0"}, "penalty"),
-    ({"solver": "exact"}, "solver"), ({"solver": "eq7-left"}, "strength"), ({"strength": -1.0}, "strength"),
-    ({"shrinkage": 1.5}, "shrinkage"), ({"shrinkage": -0.5}, "shrinkage"), ({"bandwidth": -1.0}, "bandwidth"),
-    ({"bandwidth": float("nan")}, "bandwidth")], ids=repr)
+@pytest.mark.parametrize(
+    "options, name",
+    [
+        ({"count": 0}, "count"),
+        ({"count": N + 1}, "count"),
+        ({"share": 0}, "share"),
+        ({"share": 1.1}, "share"),
+        ({"share": float("nan")}, "share"),
+        ({"kernel": "box"}, "kernel"),
+        ({"penalty": "l0"}, "penalty"),
+        ({"solver": "exact"}, "solver"),
+        ({"solver": "eq7-left"}, "strength"),
+        ({"strength": -1.0}, "strength"),
+        ({"shrinkage": 1.5}, "shrinkage"),
+        ({"shrinkage": -0.5}, "shrinkage"),
+        ({"bandwidth": -1.0}, "bandwidth"),
+        ({"bandwidth": float("nan")}, "bandwidth"),
+    ],
+    ids=repr,
+)
 def test_an_option_out_of_range_is_an_input_error_that_names_it(options, name):
     with pytest.raises(InputError, match=name):
         local_pattern(W, DATA, X, **options)
 
 
-@pytest.mark.parametrize("weights, data, center", [
-    (W[:-1], DATA, X), (W, DATA, X[:-1]), (W, DATA[:, :-1], X), (W[None], DATA, X), (W, DATA[0], X)])
+@pytest.mark.parametrize(
+    "weights, data, center",
+    [(W[:-1], DATA, X), (W, DATA, X[:-1]), (W, DATA[:, :-1], X), (W[None], DATA, X), (W, DATA[0], X)],
+)
 def test_shapes_that_do_not_fit_are_an_input_error_that_shows_them(weights, data, center):
     with pytest.raises(InputError, match=r"\(n,d\), \(d,\), \(d,\)"):
         local_pattern(weights, data, center)
@@ -220,7 +272,9 @@ def test_a_batch_refuses_what_one_image_refuses(place):
         local_patterns(**given)
 
 
-@pytest.mark.parametrize("options", [{}, {"pattern_penalty": "l1", "strength": 0.3}, {"strength": 0.5}, {"project": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"pattern_penalty": "l1", "strength": 0.3}, {"strength": 0.5}, {"project": True}]
+)
 def test_patternlocal_reads_the_training_images_twice(make_context, monkeypatch, options):
     context, passes = make_context(linear(np.arange(64.0))), []
     products, sums = pattern_module._products, LocalOutputs._weighted_sums
@@ -230,8 +284,16 @@ def test_patternlocal_reads_the_training_images_twice(make_context, monkeypatch,
     assert passes == ["first", "second"]
 
 
-@pytest.mark.parametrize("options", [{}, {"share": 0.3, "kernel": "tricube"}, {"penalty": "l1", "strength": 0.4},
-                                     {"shrinkage": 0.5, "bandwidth": 3.0}, {"solver": "eq7-left", "strength": 1.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"share": 0.3, "kernel": "tricube"},
+        {"penalty": "l1", "strength": 0.4},
+        {"shrinkage": 0.5, "bandwidth": 3.0},
+        {"solver": "eq7-left", "strength": 1.0},
+    ],
+)
 def test_many_images_at_once_are_each_one_alone(options):
     weights, centers = RNG.standard_normal((5, D)), DATA[:5] + 0.1
     together = local_patterns(weights, DATA, centers, **options)
@@ -247,5 +309,5 @@ def test_among_many_images_one_without_neighbours_is_nan_and_the_others_stand():
 
 def test_equation_7_left_by_conjugate_gradients_is_the_direct_solution(monkeypatch):
     direct = local_pattern(W, DATA, X, solver="eq7-left", strength=2.0)
-    monkeypatch.setattr(pattern_module, "DIRECT_SIZE", 0)
+    monkeypatch.setattr(equation_7, "DIRECT_SIZE", 0)
     np.testing.assert_allclose(local_pattern(W, DATA, X, solver="eq7-left", strength=2.0), direct, rtol=1e-4)

@@ -30,8 +30,10 @@ LIME = {"method": "lime", "options": {"n_samples": 50}}
 
 
 def same(one, other):
-    return one.spec == other.spec and all(getattr(one, name).tobytes() == getattr(other, name).tobytes()
-                                          for name in ("values", "image", "mask", "probabilities"))
+    return one.spec == other.spec and all(
+        getattr(one, name).tobytes() == getattr(other, name).tobytes()
+        for name in ("values", "image", "mask", "probabilities")
+    )
 
 
 def results(folder):
@@ -63,9 +65,11 @@ def test_every_method_runs_through_the_door_and_comes_back_from_disk(spec, metho
     assert same(first, explain(wanted))
 
 
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-5], lambda b: b"hello",
-                                    lambda b: b[:80] + bytes([b[80] ^ 1]) + b[81:]],
-                         ids=["empty", "cut off", "foreign", "one bit"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda b: b"", lambda b: b[:-5], lambda b: b"hello", lambda b: b[:80] + bytes([b[80] ^ 1]) + b[81:]],
+    ids=["empty", "cut off", "foreign", "one bit"],
+)
 def test_a_damaged_result_is_computed_again(spec, empty_cache, damage):
     first = explain(spec.replace(**LIME))
     (file,) = results(empty_cache)
@@ -75,26 +79,41 @@ def test_a_damaged_result_is_computed_again(spec, empty_cache, damage):
 
 
 def test_the_same_spec_gives_the_same_bytes_in_another_process(spec, python, tmp_path, monkeypatch):
-    wanted = [spec.replace(method=m, options=o, image=2) for m, o in [
-        ("lime", {}), ("gradientshap", {}), ("kernelshap", {}), ("integrated_gradients", {}),
-        ("patternlocal", {"surrogate": "lime"})]]
+    wanted = [
+        spec.replace(method=m, options=o, image=2)
+        for m, o in [
+            ("lime", {}),
+            ("gradientshap", {}),
+            ("kernelshap", {}),
+            ("integrated_gradients", {}),
+            ("patternlocal", {"surrogate": "lime"}),
+        ]
+    ]
     here = [[explain(s).values.tobytes().hex(), score(explain(s)).values] for s in wanted]
     monkeypatch.setenv("ATTRIBUTION_LAB_HOME", str(tmp_path / "other"))
-    code = ("import json, sys; from core import *\n"
-            "found = [explain(Spec.from_dict(d)) for d in json.loads(sys.argv[1])]\n"
-            "print(json.dumps([[a.values.tobytes().hex(), score(a).values] for a in found]))")
+    code = (
+        "import json, sys; from core import *\n"
+        "found = [explain(Spec.from_dict(d)) for d in json.loads(sys.argv[1])]\n"
+        "print(json.dumps([[a.values.tobytes().hex(), score(a).values] for a in found]))"
+    )
     run = python("-c", code, json.dumps([s.to_dict() for s in wanted]))
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == here
 
 
 def test_with_another_number_of_threads_the_same_spec_gives_nearly_the_same_numbers(python, monkeypatch):
-    wanted = {"gradient": ({}, 1e-12), "lime": ({"n_samples": 200}, 1e-12), "kernelshap": ({"n_samples": 200}, 1e-12),
-              "patternlocal": ({"surrogate": "lime", "n_samples": 200}, 1e-4)}
-    code = ("import json, sys; from core import METHODS, Spec, pipeline\n"
-            "def values(m, o): return METHODS[m].function(pipeline.context(Spec()), "
-            "**METHODS[m].check(o)).ravel().tolist()\n"
-            "print(json.dumps({m: values(m, o) for m, o in json.loads(sys.argv[1]).items()}))")
+    wanted = {
+        "gradient": ({}, 1e-12),
+        "lime": ({"n_samples": 200}, 1e-12),
+        "kernelshap": ({"n_samples": 200}, 1e-12),
+        "patternlocal": ({"surrogate": "lime", "n_samples": 200}, 1e-4),
+    }
+    code = (
+        "import json, sys; from core import METHODS, Spec, pipeline\n"
+        "def values(m, o): return METHODS[m].function(pipeline.context(Spec()), "
+        "**METHODS[m].check(o)).ravel().tolist()\n"
+        "print(json.dumps({m: values(m, o) for m, o in json.loads(sys.argv[1]).items()}))"
+    )
     found = []
     for threads in ("1", "2"):
         for library in ("OMP", "MKL", "OPENBLAS"):
@@ -120,8 +139,9 @@ def test_no_gradient_of_a_probability_is_lost():
         probability, margin = (explain(spec.replace(image=image, output=o)) for o in ("probability", "margin"))
         assert not np.isnan(score(probability, ["ime"]).ime)
         p, rest = np.sort(probability.probabilities)[::-1]
-        np.testing.assert_allclose(probability.values, p * rest * margin.values,
-                                   atol=1e-4 * np.abs(probability.values).max())
+        np.testing.assert_allclose(
+            probability.values, p * rest * margin.values, atol=1e-4 * np.abs(probability.values).max()
+        )
 
 
 def test_a_method_seed_changes_neither_data_nor_model(spec):
@@ -155,13 +175,26 @@ def test_margin_and_probability_differ_by_the_slope_of_the_softmax(spec):
     np.testing.assert_allclose(probability.values, p * (1 - p) * margin.values, rtol=1e-2, atol=1e-7)
 
 
-@pytest.mark.parametrize("changes, text", [
-    ({"image": 1000}, "0 to 999"), ({"image": 10**9}, "0 to 999"),
-    ({"method": "gradeint"}, "Did you mean gradient"),
-    ({"model": "RNN"}, "MLP"), ({"dataset": "mnist99"}, "xai-tris"), ({"scenario": "FOO"}, "XOR"),
-    ({"background": "FOO"}, "CORR"), ({"snr": 1.5}, "snr"), ({"size": 9}, "size"), ({"samples": 401}, "samples"),
-    ({"options": {"stepps": 3}}, "stepps"), ({"method": "lime", "options": {"n_samples": 1}}, "samples"),
-    ({"snr": 0.33}, "python -m core train"), ({"model": "LLR"}, "python -m core train")], ids=repr)
+@pytest.mark.parametrize(
+    "changes, text",
+    [
+        ({"image": 1000}, "0 to 999"),
+        ({"image": 10**9}, "0 to 999"),
+        ({"method": "gradeint"}, "Did you mean gradient"),
+        ({"model": "RNN"}, "MLP"),
+        ({"dataset": "mnist99"}, "xai-tris"),
+        ({"scenario": "FOO"}, "XOR"),
+        ({"background": "FOO"}, "CORR"),
+        ({"snr": 1.5}, "snr"),
+        ({"size": 9}, "size"),
+        ({"samples": 401}, "samples"),
+        ({"options": {"stepps": 3}}, "stepps"),
+        ({"method": "lime", "options": {"n_samples": 1}}, "samples"),
+        ({"snr": 0.33}, "python -m core train"),
+        ({"model": "LLR"}, "python -m core train"),
+    ],
+    ids=repr,
+)
 def test_what_does_not_exist_is_an_input_error_that_says_what_would_work(spec, changes, text):
     with pytest.raises(InputError, match=text):
         explain(spec.replace(**changes))
@@ -228,8 +261,13 @@ def test_a_summary_counts_what_is_undefined_and_averages_the_rest():
 
 
 def test_options_in_any_spelling_are_one_spec_and_one_result(spec, empty_cache):
-    spellings = [{"n_samples": 50}, {"n_samples": "50"}, {"n_samples": 50.0}, {"n_samples": 50, "ridge": "0.01"},
-                 {"ridge": 0.01, "n_samples": 50}]
+    spellings = [
+        {"n_samples": 50},
+        {"n_samples": "50"},
+        {"n_samples": 50.0},
+        {"n_samples": 50, "ridge": "0.01"},
+        {"ridge": 0.01, "n_samples": 50},
+    ]
     checked = {canonical(spec.replace(method="lime", options=o)) for o in spellings}
     assert len(checked) == 1
     for options in spellings:
@@ -259,8 +297,10 @@ def test_lime_with_its_defaults_finds_something(spec):
 
 def test_patternlocal_marks_the_shapes_better_than_chance(spec):
     images = pipeline.choose(spec, 0, 10, correct=True)
-    ime = {m: np.mean([score(explain(spec.replace(method=m, image=i)), ["ime"]).ime for i in images])
-           for m in ("patternlocal", "random")}
+    ime = {
+        m: np.mean([score(explain(spec.replace(method=m, image=i)), ["ime"]).ime for i in images])
+        for m in ("patternlocal", "random")
+    }
     assert ime["patternlocal"] < ime["random"] - 0.1
 
 
@@ -270,10 +310,12 @@ def test_patternlocal_marks_the_shapes_better_than_chance(spec):
 @pytest.fixture
 def written(tmp_path, register):
     """``written(registry, name, like)``: an entry like another, whose function stands in a file of its own."""
+
     def write(registry, name, like):
         file = tmp_path / f"{name}.py"
-        file.write_text(f"def make(function):\n    def {name}(*a, **k):\n        return function(*a, **k)\n"
-                        f"    return {name}\n")
+        file.write_text(
+            f"def make(function):\n    def {name}(*a, **k):\n        return function(*a, **k)\n    return {name}\n"
+        )
         module = {}
         exec(compile(file.read_text(), str(file), "exec"), module)
         entry = registry[like]
@@ -281,6 +323,7 @@ def written(tmp_path, register):
         del about["name"], about["function"]
         register(registry, name, module["make"](entry.function), **about)
         return file
+
     return write
 
 
@@ -290,16 +333,20 @@ def key_of(spec):
     return keys.result_key(canonical(spec), pipeline.model(spec.replace(model="MLP")).digest, pipeline.dataset(spec))
 
 
-@pytest.mark.parametrize("field, registry, like", [("method", METHODS, "gradient"), ("model", MODELS, "MLP"),
-                                                   ("dataset", DATASETS, "xai-tris")])
+@pytest.mark.parametrize(
+    "field, registry, like",
+    [("method", METHODS, "gradient"), ("model", MODELS, "MLP"), ("dataset", DATASETS, "xai-tris")],
+)
 def test_a_registered_functions_own_file_is_part_of_the_key(spec, written, monkeypatch, field, registry, like):
     file = written(registry, "mine", like)
     mine = spec.replace(**{field: "mine"})
     if field != "method":
         monkeypatch.setattr(pipeline, "model", lambda _: models.load(spec))
     if field == "dataset":
-        monkeypatch.setattr("core.registry.MODELS._entries", {**MODELS, "MLP": dataclasses.replace(
-            MODELS["MLP"], datasets=("xai-tris", "mine"))})
+        monkeypatch.setattr(
+            "core.registry.MODELS._entries",
+            {**MODELS, "MLP": dataclasses.replace(MODELS["MLP"], datasets=("xai-tris", "mine"))},
+        )
     first = key_of(mine)
     assert first == key_of(mine)
     file.write_text(file.read_text() + "# changed")

@@ -27,7 +27,9 @@ def test_weights_of_a_region_are_the_networks_linear_function_there(module, imag
     """f(x + e) - f(x) = D e for every step that leaves no region."""
     weights, margin = white_box.decision_weights(module, images, 1)
     steps = 1e-7 * np.random.default_rng(1).standard_normal(images.shape)
-    same = (white_box.activation_patterns(module, images) == white_box.activation_patterns(module, images + steps)).all(1)
+    same = (
+        white_box.activation_patterns(module, images) == white_box.activation_patterns(module, images + steps)
+    ).all(1)
     assert same.sum() >= 4
     change = white_box.decision_weights(module, images + steps, 1)[1] - margin
     assert np.allclose(change[same], (weights * steps).sum((1, 2))[same], atol=1e-13)
@@ -41,9 +43,11 @@ def test_patterns_differ_across_a_border_and_not_inside(module, images):
         assert not [h for m in module.modules() for h in m._forward_hooks], "all readers share the module"
 
 
-@pytest.mark.parametrize("network", [
-    Spec(snr=0.15, size=8), Spec(scenario="LIN", size=8, model="CNN"), Spec(dataset="mnist", model="LMT")],
-    ids=lambda s: s.model)
+@pytest.mark.parametrize(
+    "network",
+    [Spec(snr=0.15, size=8), Spec(scenario="LIN", size=8, model="CNN"), Spec(dataset="mnist", model="LMT")],
+    ids=lambda s: s.model,
+)
 def test_eight_readers_of_one_network_get_what_each_would_get_alone(network):
     """To the bit; for longer and with larger networks: tests/bench/threads.py."""
     asked, wrong = trial(pipeline.model(network), pipeline.dataset(network).test.x, seconds=0.8)
@@ -62,8 +66,16 @@ class Foreign(nn.Module):
         return self.second(self.bend(self.first(x.flatten(1))))
 
 
-@pytest.mark.parametrize("bend", [functional.relu, torch.relu, lambda x: functional.leaky_relu(x, 0.1),
-                                  lambda x: functional.relu_(x.clone()), lambda x: nn.ReLU(inplace=True)(x)])
+@pytest.mark.parametrize(
+    "bend",
+    [
+        functional.relu,
+        torch.relu,
+        lambda x: functional.leaky_relu(x, 0.1),
+        lambda x: functional.relu_(x.clone()),
+        lambda x: nn.ReLU(inplace=True)(x),
+    ],
+)
 def test_switches_are_seen_that_are_no_modules(images, bend):
     module = Foreign(bend).double()
     on = module.first(torch.from_numpy(images).flatten(1)) > 0
@@ -85,12 +97,25 @@ def test_known_layers_and_foreign_modules_are_read_alike(module, images):
     foreign = nn.Sequential(module)
     for known, watched in zip(white_box.inside(module, images, 1), white_box.inside(foreign, images, 1)):
         assert np.array_equal(known, watched)
-    assert np.array_equal(white_box.activation_patterns(module, images), white_box.activation_patterns(foreign, images))
+    assert np.array_equal(
+        white_box.activation_patterns(module, images), white_box.activation_patterns(foreign, images)
+    )
 
 
-@pytest.mark.parametrize("bend", [torch.tanh, functional.gelu, functional.silu, functional.softplus, torch.sin,
-                                  functional.relu6, torch.abs, lambda x: x.clamp(min=0),
-                                  lambda x: functional.softmax(x, 1)])
+@pytest.mark.parametrize(
+    "bend",
+    [
+        torch.tanh,
+        functional.gelu,
+        functional.silu,
+        functional.softplus,
+        torch.sin,
+        functional.relu6,
+        torch.abs,
+        lambda x: x.clamp(min=0),
+        lambda x: functional.softmax(x, 1),
+    ],
+)
 def test_a_model_that_bends_otherwise_is_not_called_one_region(images, bend):
     module = Foreign(bend).double()
     for ask in (lambda: white_box.activation_patterns(module, images), lambda: white_box.inside(module, images, 1)):
@@ -155,8 +180,9 @@ def test_map_of_the_accepted_radius_is_one_region_and_a_wide_one_is_not(spec):
     assert near.count == 1 and np.allclose(near.cosine, 1)
     far = regions.region_map(spec, regions.comparison_point(spec, regions.COMPARISON_POINTS[1]).distance, 11)
     assert far.count > 1 and far.cosine.min() < 0.99 and far.region.max() + 1 == far.count
-    here = white_box.decision_weights(pipeline.context(spec).network.double, pipeline.context(spec).image[None],
-                                      pipeline.context(spec).target)[1][0]
+    here = white_box.decision_weights(
+        pipeline.context(spec).network.double, pipeline.context(spec).image[None], pipeline.context(spec).target
+    )[1][0]
     assert far.margin[5, 5] == pytest.approx(here) and far.cosine[5, 5] == pytest.approx(1)
 
 
@@ -168,9 +194,15 @@ def test_along_a_line_exact_weights_change_only_at_borders(spec):
     assert quiet.any() and np.abs(np.diff(found.cosine["exact"]))[quiet].max() < 1e-9
 
 
-@pytest.mark.parametrize("call", [
-    lambda spec: regions.comparison_point(spec, "me"), lambda spec: regions.region_map(spec, 0.0),
-    lambda spec: regions.line(spec, spec.image), lambda spec: regions.line(spec, 10**6)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda spec: regions.comparison_point(spec, "me"),
+        lambda spec: regions.region_map(spec, 0.0),
+        lambda spec: regions.line(spec, spec.image),
+        lambda spec: regions.line(spec, 10**6),
+    ],
+)
 def test_what_does_not_exist_is_told(spec, call):
     with pytest.raises(InputError):
         call(spec)

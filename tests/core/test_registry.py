@@ -8,10 +8,15 @@ from core.__main__ import main
 from core.registry import Option, canonical
 
 FAMILIES = {"method": METHODS, "metric": METRICS, "model": MODELS, "data set": DATASETS}
-ENTRIES = [pytest.param(entry, id=f"{kind} {entry.name}") for kind, family in FAMILIES.items()
-           for entry in family.values()]
-OPTIONS = [pytest.param(entry, option, id=f"{entry.name} {option.name}")
-           for family in FAMILIES.values() for entry in family.values() for option in entry.options]
+ENTRIES = [
+    pytest.param(entry, id=f"{kind} {entry.name}") for kind, family in FAMILIES.items() for entry in family.values()
+]
+OPTIONS = [
+    pytest.param(entry, option, id=f"{entry.name} {option.name}")
+    for family in FAMILIES.values()
+    for entry in family.values()
+    for option in entry.options
+]
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -47,7 +52,9 @@ def test_an_option_takes_its_default_and_its_ends_also_as_text(entry, option):
 
 @pytest.mark.parametrize("entry, option", OPTIONS)
 def test_an_option_refuses_what_lies_outside_and_names_itself(entry, option):
-    numbers = [] if option.choices or isinstance(option.default, bool) else [float("nan"), option.low - 1, option.high + 1]
+    numbers = (
+        [] if option.choices or isinstance(option.default, bool) else [float("nan"), option.low - 1, option.high + 1]
+    )
     for value in ["nonsense", "", None, *numbers]:
         with pytest.raises(InputError, match=option.name):
             option.check(value)
@@ -82,8 +89,14 @@ def test_an_unknown_option_is_an_input_error_that_lists_the_options():
         METHODS["integrated_gradients"].check({"stepps": 3})
 
 
-@pytest.mark.parametrize("options", [(), (Option("other", "", low=0, high=1),),
-                                     (Option("strength", "", low=0, high=1), Option("extra", "", low=0, high=1))])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        (Option("other", "", low=0, high=1),),
+        (Option("strength", "", low=0, high=1), Option("extra", "", low=0, high=1)),
+    ],
+)
 def test_options_that_differ_from_the_signature_are_refused(register, options):
     with pytest.raises(TypeError, match="new"):
         register(METHODS, "new", lambda context, *, strength=1: None, options=options)
@@ -92,8 +105,9 @@ def test_options_that_differ_from_the_signature_are_refused(register, options):
 
 def test_a_default_outside_its_own_range_is_refused(register):
     with pytest.raises(InputError, match="strength"):
-        register(METHODS, "new", lambda context, *, strength=5: None,
-                 options=(Option("strength", "", low=0, high=1),))
+        register(
+            METHODS, "new", lambda context, *, strength=5: None, options=(Option("strength", "", low=0, high=1),)
+        )
 
 
 def test_a_new_method_is_one_function_with_a_decorator(register, spec, capsys):
@@ -119,9 +133,16 @@ def test_the_default_spec_is_sound():
     assert canonical(Spec()).method in METHODS
 
 
-@pytest.mark.parametrize("method, old, new", [
-    ("lime", "samples", "n_samples"), ("kernelshap", "reference", "baseline"), ("smoothgrad", "samples", "n_samples"),
-    ("integrated_gradients", "steps", "n_steps"), ("patternlocal", "regression", "pattern_penalty")])
+@pytest.mark.parametrize(
+    "method, old, new",
+    [
+        ("lime", "samples", "n_samples"),
+        ("kernelshap", "reference", "baseline"),
+        ("smoothgrad", "samples", "n_samples"),
+        ("integrated_gradients", "steps", "n_steps"),
+        ("patternlocal", "regression", "pattern_penalty"),
+    ],
+)
 def test_an_option_answers_to_the_name_it_had_before(spec, method, old, new):
     entry = METHODS[method]
     value = next(o for o in entry.options if o.name == new).default

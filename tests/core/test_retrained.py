@@ -26,6 +26,7 @@ def retrain(empty_cache):
             torch.manual_seed(seed)
             module = freeze(MODELS["MLP"].function(8))
         return models.keep(models.rounded(Model("MLP", module, 1.0), pipeline.dataset(HERE).test), HERE)
+
     return keep
 
 
@@ -35,16 +36,22 @@ def everything(spec):
     figure = studio.preset("maps", spec)
     other = regions.comparison_point(spec, regions.COMPARISON_POINTS[1])
     return {
-        "probabilities": pipeline.explain(spec).probabilities, "map": pipeline.explain(spec).values,
-        "split": pipeline.split_predictions(spec), "context": pipeline.context(spec).gradient,
-        "decision": d.features.weights, "truth": d.truth, "border": np.array([other.border]),
+        "probabilities": pipeline.explain(spec).probabilities,
+        "map": pipeline.explain(spec).values,
+        "split": pipeline.split_predictions(spec),
+        "context": pipeline.context(spec).gradient,
+        "decision": d.features.weights,
+        "truth": d.truth,
+        "border": np.array([other.border]),
         "agreements": regions.agreements(spec, regions.COMPARISON_POINTS[1], ("gradient_x_input",))[0].at_point,
-        "plane": regions.region_map(spec, 1.0, 5).cosine, "line": regions.line(spec, 3, 5).cosine["exact"],
+        "plane": regions.region_map(spec, 1.0, 5).cosine,
+        "line": regions.line(spec, 3, 5).cosine["exact"],
         "errors": np.array([e.error for e in regions.errors(spec)]),
         "removals": regions.deletion_curves(spec)["saliency"].probability,
         "figure": np.concatenate([a.ravel() for a in studio.content(figure).arrays.values()]),
         "digest": np.frombuffer(json.dumps(studio.fingerprints(figure)["models"]).encode(), np.uint8),
-        "lesson": lesson_map(spec).values}
+        "lesson": lesson_map(spec).values,
+    }
 
 
 def test_every_answer_after_a_retraining_is_the_new_networks(retrain):
@@ -105,8 +112,10 @@ def test_inside_a_block_a_spec_keeps_its_network(retrain):
         retrain(2)
         with pipeline.same_networks():
             assert pipeline.model(HERE) is before
-        assert pipeline.explain(HERE).probabilities.tobytes() == before.predict_proba(
-            pipeline.dataset(HERE).test.x[:1])[0].tobytes()
+        assert (
+            pipeline.explain(HERE).probabilities.tobytes()
+            == before.predict_proba(pipeline.dataset(HERE).test.x[:1])[0].tobytes()
+        )
     assert pipeline.model(HERE).digest != before.digest
 
 
@@ -151,8 +160,10 @@ def test_two_trainings_in_one_program_do_not_draw_from_each_others_generator(mon
     data = pipeline.dataset(HERE)
     alone = [models.train("MLP", data, seed=seed).module.state_dict() for seed in (1, 2)]
     found = {}
-    threads = [threading.Thread(target=lambda seed=seed: found.update({seed: models.train("MLP", data, seed=seed)}))
-               for seed in (1, 2)]
+    threads = [
+        threading.Thread(target=lambda seed=seed: found.update({seed: models.train("MLP", data, seed=seed)}))
+        for seed in (1, 2)
+    ]
     for one in threads:
         one.start()
     for one in threads:

@@ -14,8 +14,7 @@ from core.methods.surrogate import fit_kernelshap
 def each(context):
     flat = context.image.ravel()
     basis = np.linalg.qr(np.random.default_rng(1).standard_normal((64, 5)))[0].T
-    return [Pixels(flat), Superpixels(flat, grid((8, 8), 16).ravel()),
-            LowRank(flat, context.training.mean, basis)]
+    return [Pixels(flat), Superpixels(flat, grid((8, 8), 16).ravel()), LowRank(flat, context.training.mean, basis)]
 
 
 @pytest.mark.parametrize("which", range(3), ids=["pixels", "superpixels", "low rank"])
@@ -57,12 +56,15 @@ def test_a_grid_covers_every_pixel_with_parts_of_nearly_equal_size(shape, segmen
 
 def picture(size=64):
     image = np.random.default_rng(0).standard_normal((size, size)) * 0.05
-    image[size // 4:size // 2, size // 4:size // 2] += 1
+    image[size // 4 : size // 2, size // 4 : size // 2] += 1
     return image
 
 
-@pytest.mark.parametrize("change", [lambda x: x.astype(np.float32), lambda x: 10 * x + 3, lambda x: x / 7 - 1],
-                         ids=["float32", "10 x + 3", "x / 7 - 1"])
+@pytest.mark.parametrize(
+    "change",
+    [lambda x: x.astype(np.float32), lambda x: 10 * x + 3, lambda x: x / 7 - 1],
+    ids=["float32", "10 x + 3", "x / 7 - 1"],
+)
 def test_slic_segments_do_not_depend_on_type_or_range(change):
     np.testing.assert_array_equal(superpixels(picture(), 50, 0.1), superpixels(change(picture()), 50, 0.1))
 
@@ -87,7 +89,7 @@ def test_low_rank_keeps_the_stated_share_of_the_variance(make_context):
     context = make_context()
     h = simplification(context, "low-rank", 4, 0.1, 10)
     data = context.training.x.astype(float) - context.training.mean
-    values = np.linalg.svd(data, compute_uv=False)**2
+    values = np.linalg.svd(data, compute_uv=False) ** 2
     assert context.facts["variance_kept"] == pytest.approx(values[:10].sum() / values.sum(), rel=1e-3)
     np.testing.assert_allclose(h.basis @ h.basis.T, np.eye(10), atol=1e-5)
     with pytest.raises(NotApplicable, match="at most 64"):

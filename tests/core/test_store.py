@@ -39,8 +39,13 @@ def full(*_, **__):
 def damages(whole: bytes) -> dict[str, bytes]:
     flipped = bytearray(whole)
     flipped[-10] ^= 1
-    return {"empty": b"", "cut off": whole[:len(whole) // 2], "one bit": bytes(flipped),
-            "foreign": b"hello\n" * 99, "longer": whole + b"x"}
+    return {
+        "empty": b"",
+        "cut off": whole[: len(whole) // 2],
+        "one bit": bytes(flipped),
+        "foreign": b"hello\n" * 99,
+        "longer": whole + b"x",
+    }
 
 
 def test_what_was_saved_is_loaded(tmp_path):

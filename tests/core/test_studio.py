@@ -34,13 +34,28 @@ def test_every_kind_comes_back_from_json(kind, spec):
     assert studio.restore(json.loads(json.dumps(figure.to_dict()))) == (figure, [])
 
 
-FAULTS = [("kind", "poster", "poster"), ("rows", [{"scenario": "FOO"}], "FOO"), ("rows", [{"image": -1}], "-1"),
-          ("rows", [{"snr": [1]}], "snr"), ("rows", [[1]], "object"), ("rows", 5, "form"),
-          ("rows", [{"colour": 1}], "colour"), ("rows", [{"samples": 10**6}], "samples"), ("rows", [{}] * 99, "24"),
-          ("columns", [["grdient", {}]], "gradient"), ("columns", [["lime", {"n_samples": 1}]], "samples"),
-          ("columns", [5], "form"), ("settings", {"tau": 1}, "tau"),
-          ("layout", {"points": 99}, "99"), ("layout", {"width": {}}, "width"), ("below", ["foo"], "foo"),
-          ("title", "日", "日"), ("title", 3, "title"), ("row_titles", [3], "row_titles"), ("extra", 1, "extra")]
+FAULTS = [
+    ("kind", "poster", "poster"),
+    ("rows", [{"scenario": "FOO"}], "FOO"),
+    ("rows", [{"image": -1}], "-1"),
+    ("rows", [{"snr": [1]}], "snr"),
+    ("rows", [[1]], "object"),
+    ("rows", 5, "form"),
+    ("rows", [{"colour": 1}], "colour"),
+    ("rows", [{"samples": 10**6}], "samples"),
+    ("rows", [{}] * 99, "24"),
+    ("columns", [["grdient", {}]], "gradient"),
+    ("columns", [["lime", {"n_samples": 1}]], "samples"),
+    ("columns", [5], "form"),
+    ("settings", {"tau": 1}, "tau"),
+    ("layout", {"points": 99}, "99"),
+    ("layout", {"width": {}}, "width"),
+    ("below", ["foo"], "foo"),
+    ("title", "日", "日"),
+    ("title", 3, "title"),
+    ("row_titles", [3], "row_titles"),
+    ("extra", 1, "extra"),
+]
 
 
 @pytest.mark.parametrize("name, value, said", FAULTS)
@@ -69,14 +84,25 @@ def test_a_sidecar_from_before_an_option_was_renamed_is_restored_with_one_notice
     old = {**figure.to_dict(), "columns": [["lime", {"samples": 60, "reference": "mean"}]]}
     restored, notices = studio.restore(old)
     assert restored.columns == (studio.column("lime", {"n_samples": 60, "baseline": "mean"}),)
-    assert notices == ["The option samples of LIME is now called n_samples.",
-                       "The option reference of LIME is now called baseline."]
+    assert notices == [
+        "The option samples of LIME is now called n_samples.",
+        "The option reference of LIME is now called baseline.",
+    ]
 
 
-@pytest.mark.parametrize("data, said", [
-    (b"%PDF-1.4", "not JSON"), (b"[" * 10**5, "not JSON"), (b"\xff\xfe", "not JSON"), (b"[1]", "no “figure”"),
-    (b"{}", "no “figure”"), (b'{"figure": 3}', "object"), (b" " * 200_000_000, "at most 1 MB")],
-    ids=["pdf", "deep", "bytes", "list", "empty", "number", "large"])
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (b"%PDF-1.4", "not JSON"),
+        (b"[" * 10**5, "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[1]", "no “figure”"),
+        (b"{}", "no “figure”"),
+        (b'{"figure": 3}', "object"),
+        (b" " * 200_000_000, "at most 1 MB"),
+    ],
+    ids=["pdf", "deep", "bytes", "list", "empty", "number", "large"],
+)
 def test_what_is_no_sidecar_is_refused_in_one_sentence(data, said):
     with pytest.raises(InputError, match=re.escape(said)) as error:
         studio.read(data)
@@ -147,7 +173,7 @@ def test_examples_show_a_row_a_scenario_and_both_classes(spec):
             data = pipeline.dataset(spec.replace(scenario=scenario, background=background, snr=0.3))
             for label in (0, 1):
                 here = int(np.flatnonzero(data.test.y == label)[0])
-                image, mask = content.panels[i][4 * j + 2 * label:][:2]
+                image, mask = content.panels[i][4 * j + 2 * label :][:2]
                 np.testing.assert_array_equal(image.values, data.test.x[here])
                 np.testing.assert_array_equal(mask.values, data.mask("test", here))
 
@@ -185,8 +211,10 @@ def test_regions_show_planes_from_near_to_far(spec):
 
 
 def test_too_many_panels_are_refused_before_they_are_computed(figure):
-    many = figure.replace(rows=tuple(figure.rows[0].replace(image=i) for i in range(24)),
-                          columns=tuple(studio.column("lime", {"n_samples": 10 + i}) for i in range(24)))
+    many = figure.replace(
+        rows=tuple(figure.rows[0].replace(image=i) for i in range(24)),
+        columns=tuple(studio.column("lime", {"n_samples": 10 + i}) for i in range(24)),
+    )
     with pytest.raises(InputError, match="400 panels"):
         studio.content(many)
 
@@ -198,8 +226,9 @@ def test_too_many_panels_are_refused_before_they_are_computed(figure):
 def test_a_sidecar_rebuilds_the_same_bytes_on_the_command_line(figure, ending, tmp_path, python):
     data = studio.draw(figure, ending)
     (tmp_path / "side.json").write_text(studio.sidecar(figure, endings=(ending,)))
-    run = python("-m", "core", "figure", str(tmp_path / "side.json"), "--to", str(tmp_path / f"again.{ending}"),
-                 "--json")
+    run = python(
+        "-m", "core", "figure", str(tmp_path / "side.json"), "--to", str(tmp_path / f"again.{ending}"), "--json"
+    )
     assert run.returncode == 0, run.stderr
     assert (tmp_path / f"again.{ending}").read_bytes() == data
     told = json.loads(run.stdout)
@@ -207,24 +236,49 @@ def test_a_sidecar_rebuilds_the_same_bytes_on_the_command_line(figure, ending, t
 
 
 def test_the_command_line_draws_what_the_flags_say(tmp_path, capsys):
-    flags = ["--size", "8", "--snr", "0.15", "--images", "2:4", "--columns", "image,gradient",
-             "--option", "lime.n_samples=50", "--layout", "width=column", "--layout", "outline=False",
-             "--below", "largest", "--title", "T"]
+    flags = [
+        "--size",
+        "8",
+        "--snr",
+        "0.15",
+        "--images",
+        "2:4",
+        "--columns",
+        "image,gradient",
+        "--option",
+        "lime.n_samples=50",
+        "--layout",
+        "width=column",
+        "--layout",
+        "outline=False",
+        "--below",
+        "largest",
+        "--title",
+        "T",
+    ]
     assert main(["figure", "--to", str(tmp_path / "a.pdf"), *flags]) == 1
     assert "lime" in capsys.readouterr().err
     flags[flags.index("image,gradient")] = "image;lime;lime:"
     assert main(["figure", "--to", str(tmp_path / "a.pdf"), *flags]) == 0
     found = studio.read_file(tmp_path / "a.json")
     assert [r.image for r in found.figure.rows] == [2, 3] and found.figure.title == "T"
-    assert found.figure.columns == (studio.column("image"), studio.column("lime", {"n_samples": 50}),
-                                    studio.column("lime"))
+    assert found.figure.columns == (
+        studio.column("image"),
+        studio.column("lime", {"n_samples": 50}),
+        studio.column("lime"),
+    )
     assert found.figure.layout == Layout("column", outline=False) and found.figure.below == ("largest",)
-    assert hashlib.sha256((tmp_path / "a.pdf").read_bytes()).hexdigest() == json.loads(
-        (tmp_path / "a.json").read_text())["sha256"]["files"]["pdf"]
+    assert (
+        hashlib.sha256((tmp_path / "a.pdf").read_bytes()).hexdigest()
+        == json.loads((tmp_path / "a.json").read_text())["sha256"]["files"]["pdf"]
+    )
 
 
-@pytest.mark.parametrize("content, said", [("{", "not JSON"), (None, "could not be read"),
-                                           (" " * 2_000_000, "at most 1 MB")], ids=["text", "none", "large"])
+@pytest.mark.parametrize(
+    "content, said",
+    [("{", "not JSON"), (None, "could not be read"), (" " * 2_000_000, "at most 1 MB")],
+    ids=["text", "none", "large"],
+)
 def test_the_command_line_refuses_what_is_no_sidecar(tmp_path, capsys, content, said):
     if content is not None:
         (tmp_path / "side.json").write_text(content)
@@ -250,13 +304,16 @@ def test_arrays_and_tables_hold_what_the_figure_shows(figure, spec):
 
 
 def test_the_file_itself_holds_its_figure(figure):
-    settings = json.dumps({"program": "attribution-lab", "version": "0.1.0", "figure": figure.to_dict()},
-                          sort_keys=True)
+    settings = json.dumps(
+        {"program": "attribution-lab", "version": "0.1.0", "figure": figure.to_dict()}, sort_keys=True
+    )
     png = studio.draw(figure, "png")
     assert imread(io.BytesIO(png)).shape[1] == 2025 and settings.encode() in png
     assert settings.replace("(", "\\(").replace(")", "\\)").encode() in studio.draw(figure, "pdf")
-    assert settings.replace('"', "&quot;")[:40] in studio.draw(figure, "svg").decode() or \
-        settings[:40] in studio.draw(figure, "svg").decode()
+    assert (
+        settings.replace('"', "&quot;")[:40] in studio.draw(figure, "svg").decode()
+        or settings[:40] in studio.draw(figure, "svg").decode()
+    )
 
 
 def test_a_report_needs_nothing_from_elsewhere(figure):
@@ -272,8 +329,9 @@ def test_a_report_needs_nothing_from_elsewhere(figure):
 # ---- texts in links
 
 
-@pytest.mark.parametrize("text", ["3", "image=3", "image=0,scenario=LIN,snr=0.3",
-                                  "image=1,model=CNN,seed=4,truth=shown"])
+@pytest.mark.parametrize(
+    "text", ["3", "image=3", "image=0,scenario=LIN,snr=0.3", "image=1,model=CNN,seed=4,truth=shown"]
+)
 def test_a_row_s_text_means_the_row(text, spec):
     found = studio.read_row(text, spec)
     assert studio.read_row(studio.row_text(found, spec), spec) == found
@@ -285,17 +343,31 @@ def test_a_column_s_text_means_the_column(text):
     assert studio.read_column(studio.column_text(name, dict(options)), {"lime": {"n_samples": 50}}) == (name, options)
 
 
-@pytest.mark.parametrize("text", ["image", "image=x", "path=/etc/passwd", "method=lime", "scenario=foo", "snr=nan",
-                                  "samples=100000000", "image=1,image"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "image",
+        "image=x",
+        "path=/etc/passwd",
+        "method=lime",
+        "scenario=foo",
+        "snr=nan",
+        "samples=100000000",
+        "image=1,image",
+    ],
+)
 def test_a_mangled_row_is_an_input_error(text, spec):
     with pytest.raises(InputError):
         studio.read_row(text, spec)
 
 
 def test_drawing_touches_no_global_state_of_matplotlib(python):
-    run = python("-c", "import sys, matplotlib; from core import studio; "
-                       "from core.figures.paper.files import SETTINGS; "
-                       "state = lambda: [str(matplotlib.rcParams[name]) for name in SETTINGS]; before = state(); "
-                       "studio.draw(studio.preset('toy').replace(settings=(('samples', 50),)), 'pdf'); "
-                       "print('matplotlib.pyplot' in sys.modules, state() == before)")
+    run = python(
+        "-c",
+        "import sys, matplotlib; from core import studio; "
+        "from core.figures.paper.files import SETTINGS; "
+        "state = lambda: [str(matplotlib.rcParams[name]) for name in SETTINGS]; before = state(); "
+        "studio.draw(studio.preset('toy').replace(settings=(('samples', 50),)), 'pdf'); "
+        "print('matplotlib.pyplot' in sys.modules, state() == before)",
+    )
     assert run.stdout.strip() == "False True", run.stderr

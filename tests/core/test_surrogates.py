@@ -1,6 +1,5 @@
 """LIME and KernelSHAP, patterns and filters; what all methods keep to stands in test_methods."""
 
-
 import numpy as np
 import pytest
 import torch
@@ -75,8 +74,9 @@ def test_with_a_weak_ridge_kernelshap_per_unit_of_few_features_is_shapley_values
     values = run("kernelshap", context, **few)
     units = per_unit(context, "kernelshap", **few, ridge=1e-6).weights
     h = simplification(context, "grid", 9, 0.1, 30)
-    np.testing.assert_allclose(h.to_map(units * h.project(context.image.reshape(1, -1))[0]).reshape(8, 8), values,
-                               rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(
+        h.to_map(units * h.project(context.image.reshape(1, -1))[0]).reshape(8, 8), values, rtol=1e-3, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("spread", [0.05, 2.0])
@@ -93,7 +93,7 @@ def test_the_weighted_ridge_equals_scikit_learns(n, d, ridge):
     rng = np.random.default_rng(n)
     z, f, p = rng.standard_normal((n, d)) + 2, rng.standard_normal(n), rng.random(n)
     p /= p.sum()
-    spread = p @ (z - p @ z)**2
+    spread = p @ (z - p @ z) ** 2
     reference = Ridge(alpha=ridge * spread.sum() / min(n, d), tol=1e-12).fit(z, f, sample_weight=p)
     found = weighted_ridge(z, f, 7 * p, ridge)
     np.testing.assert_allclose(found.weights, reference.coef_, rtol=1e-6, atol=1e-9)
@@ -147,9 +147,9 @@ def test_kernelshap_with_few_samples_is_the_shortest_fit_with_its_sum(make_conte
     f = context.outputs(z * context.image.ravel()) - context.outputs(np.zeros((1, 64)))
     rows, share = z - z.mean(1, keepdims=True), z.mean(1) * total
     pairs = np.stack([np.arange(20), np.arange(20) + (samples + 1) // 2])
-    odd = np.concatenate([np.diff((f - share)[pairs], axis=0)[0] / -2, (f - share)[20:21][:samples % 2]])
+    odd = np.concatenate([np.diff((f - share)[pairs], axis=0)[0] / -2, (f - share)[20:21][: samples % 2]])
     root = np.where(np.arange(len(odd)) < 20, 1.0, np.sqrt(0.5))  # one without its complement weighs half
-    expected = np.linalg.lstsq(root[:, None] * rows[:len(odd)], root * odd, rcond=1e-6)[0] + total / 64
+    expected = np.linalg.lstsq(root[:, None] * rows[: len(odd)], root * odd, rcond=1e-6)[0] + total / 64
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
 
 
@@ -195,8 +195,9 @@ def test_the_global_pattern_is_the_covariance_of_pixels_and_output(make_context,
     np.testing.assert_allclose(found, cov @ weights / (weights @ cov @ weights), rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{"surrogate": "gradient"},
-                                     {"surrogate": "lime", "n_samples": 2000, "ridge": 1e-6}])
+@pytest.mark.parametrize(
+    "options", [{"surrogate": "gradient"}, {"surrogate": "lime", "n_samples": 2000, "ridge": 1e-6}]
+)
 def test_patternlocal_is_the_local_pattern_of_its_surrogate(make_context, weights, options):
     from core.methods.pattern import local_pattern
 

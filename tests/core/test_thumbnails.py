@@ -62,9 +62,20 @@ def test_points_without_a_share_are_rings_and_the_rest_takes_the_scale():
 def test_two_arrows_end_at_their_tips_and_axes_are_equal():
     points, positive = np.random.default_rng(0).standard_normal((50, 2)), np.arange(50) % 2 == 0
     tips = {"weight": np.array([1.0, -1.0]), "pattern": np.array([2.0, 0.0])}
-    figure = lesson.plane(points, positive, DARK, size=14, x_label="a", y_label="b", span=((-3, 3), (-3, 3)),
-                          names=("no", "yes"), labels=((0, 1), (0, -1)), arrows=tips)
+    figure = lesson.plane(
+        points,
+        positive,
+        DARK,
+        size=14,
+        x_label="a",
+        y_label="b",
+        span=((-3, 3), (-3, 3)),
+        names=("no", "yes"),
+        labels=((0, 1), (0, -1)),
+        arrows=tips,
+    )
     ends = [(a.x, a.y) for a in figure.layout.annotations if a.showarrow is None or a.showarrow]
     assert ends == [tuple(t) for t in tips.values()]
     assert figure.layout.yaxis.scaleanchor == "x" and {"<b>● no</b>", "<b>× yes</b>"} <= {
-        a.text for a in figure.layout.annotations}
+        a.text for a in figure.layout.annotations
+    }

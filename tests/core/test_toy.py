@@ -22,8 +22,9 @@ def test_the_gradient_marks_the_suppressor_and_an_infinitely_wide_pattern_does_n
     assert toy.third_share(toy.xor_direction(points)) == pytest.approx(0.390, abs=0.005)
     assert toy.third_share(toy.xor_pattern(points, 1.0, np.inf)) < 1e-12
     nearly = toy.xor_pattern(points[:1000], 1.0, 1e-4)
-    np.testing.assert_allclose(nearly / np.abs(nearly).max(), toy.xor_direction(points[:1000]) /
-                               np.abs(nearly).max() * 1e-8, atol=1e-6)
+    np.testing.assert_allclose(
+        nearly / np.abs(nearly).max(), toy.xor_direction(points[:1000]) / np.abs(nearly).max() * 1e-8, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("bandwidth", [0.5, 1, 2, 5])
@@ -41,10 +42,11 @@ def test_the_closed_form_covariance_is_the_samples(points):
 def test_the_direction_is_the_gradient_of_the_classifier():
     x = toy.xor_suppressor(50, 1.0, np.random.default_rng(2))[0]
     step = 1e-6
-    numeric = np.column_stack([(toy.xor_output(x + step * e, 3.0) - toy.xor_output(x - step * e, 3.0)) / (2 * step)
-                               for e in np.eye(3)])
+    numeric = np.column_stack(
+        [(toy.xor_output(x + step * e, 3.0) - toy.xor_output(x - step * e, 3.0)) / (2 * step) for e in np.eye(3)]
+    )
     direction = toy.xor_direction(x)
-    slope = (1 - toy.xor_output(x, 3.0)**2) / 3.0
+    slope = (1 - toy.xor_output(x, 3.0) ** 2) / 3.0
     np.testing.assert_allclose(numeric, slope[:, None] * direction, rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(direction @ [1, -1, 1], 0, atol=1e-12)
 

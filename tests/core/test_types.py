@@ -9,27 +9,59 @@ from core.types import Dataset, Split
 
 
 def test_a_spec_survives_json():
-    spec = Spec(scenario="RIGID", snr=0.2, size=8, method="lime", image=3, seed=2**40,
-                options={"sampling": "data", "n_samples": 50, "ridge": 1e-3})
+    spec = Spec(
+        scenario="RIGID",
+        snr=0.2,
+        size=8,
+        method="lime",
+        image=3,
+        seed=2**40,
+        options={"sampling": "data", "n_samples": 50, "ridge": 1e-3},
+    )
     assert Spec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
 
 
-@pytest.mark.parametrize("one, same", [
-    ({"seed": 1}, {"seed": 1.0}), ({"size": 8}, {"size": "8"}), ({"snr": 0.5}, {"snr": "0.5"}),
-    ({"image": 7}, {"image": np.int64(7)}), ({"snr": 0.25}, {"snr": np.float32(0.25)}),
-    ({"options": {"a": 1, "b": 2}}, {"options": (("b", 2), ("a", 1))})])
+@pytest.mark.parametrize(
+    "one, same",
+    [
+        ({"seed": 1}, {"seed": 1.0}),
+        ({"size": 8}, {"size": "8"}),
+        ({"snr": 0.5}, {"snr": "0.5"}),
+        ({"image": 7}, {"image": np.int64(7)}),
+        ({"snr": 0.25}, {"snr": np.float32(0.25)}),
+        ({"options": {"a": 1, "b": 2}}, {"options": (("b", 2), ("a", 1))}),
+    ],
+)
 def test_equal_values_make_one_spec_in_one_spelling(one, same):
     assert Spec(**one) == Spec(**same)
     assert hash(Spec(**one)) == hash(Spec(**same))
     assert json.dumps(Spec(**one).to_dict()) == json.dumps(Spec(**same).to_dict())
 
 
-@pytest.mark.parametrize("field, value", [
-    ("seed", -1), ("seed", 1.5), ("seed", ""), ("seed", "x"), ("seed", True), ("seed", None), ("seed", 10**30),
-    pytest.param("seed", 10**400, id="seed-beyond float"), ("image", -1), ("samples", float("nan")),
-    ("size", float("inf")), ("snr", float("nan")), ("snr", "a"), ("snr", True),
-    pytest.param("snr", 10**400, id="snr-beyond float"),
-    ("split", "all"), ("output", "logit"), ("target", 1), ("truth", "none")])
+@pytest.mark.parametrize(
+    "field, value",
+    [
+        ("seed", -1),
+        ("seed", 1.5),
+        ("seed", ""),
+        ("seed", "x"),
+        ("seed", True),
+        ("seed", None),
+        ("seed", 10**30),
+        pytest.param("seed", 10**400, id="seed-beyond float"),
+        ("image", -1),
+        ("samples", float("nan")),
+        ("size", float("inf")),
+        ("snr", float("nan")),
+        ("snr", "a"),
+        ("snr", True),
+        pytest.param("snr", 10**400, id="snr-beyond float"),
+        ("split", "all"),
+        ("output", "logit"),
+        ("target", 1),
+        ("truth", "none"),
+    ],
+)
 def test_a_bad_value_is_an_input_error_that_names_the_field(field, value):
     with pytest.raises(InputError, match=field):
         Spec(**{field: value})

@@ -21,9 +21,16 @@ DEFAULT_LAYOUT = Layout()
 INK, QUIET = "#222222", "#555555"
 
 
-def grid(panels: Sequence[Sequence[Panel | None]], layout: Layout = DEFAULT_LAYOUT, *, columns: Sequence[str] = (),
-         rows: Sequence[str] = (), groups: Sequence[tuple[str, int]] = (), notes: Sequence[str] = (),
-         title: str = "") -> Figure:
+def grid(
+    panels: Sequence[Sequence[Panel | None]],
+    layout: Layout = DEFAULT_LAYOUT,
+    *,
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    groups: Sequence[tuple[str, int]] = (),
+    notes: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
     """A figure of rows of panels, with titles above the ``columns`` and left of the ``rows``.
 
     ``groups`` are headings over so many columns each. Below stand colour bars, what the colour scale means and
@@ -66,8 +73,9 @@ class _Sheet:
 
     def _maps(self) -> list[Map]:
         """The maps whose colours share the scale."""
-        return [p for p in self.all
-                if isinstance(p, Map) and p.kind in ("signed", "magnitude") and p.values is not None]
+        return [
+            p for p in self.all if isinstance(p, Map) and p.kind in ("signed", "magnitude") and p.values is not None
+        ]
 
     # measures
 
@@ -83,15 +91,20 @@ class _Sheet:
             self._place(page)
             lines = max((len(self._row_lines(t)) for t in self.rows), default=0)
             wanted = lines * self.line + self.gap if lines else 0.0
-            labels = max((text.width(label, self.size) for label in self._names()), default=0.0) + 0.6 * self.em \
-                if self.compact else 0.0
+            labels = (
+                max((text.width(label, self.size) for label in self._names()), default=0.0) + 0.6 * self.em
+                if self.compact
+                else 0.0
+            )
             if wanted <= self.side_titles and labels <= self.labels:
                 break
             self.side_titles, self.labels = max(wanted, self.side_titles), max(labels, self.labels)
         if self.side < 0.1 or not self.digits:
-            raise InputError(f"{self.across} columns and {len(self.panels)} rows leave {max(self.side, 0):.2f} in "
-                             f"for a panel on a page of {page.inches:g} by {page.height:g} in. Take a wider page, "
-                             "smaller type, fewer panels or nothing below them.")
+            raise InputError(
+                f"{self.across} columns and {len(self.panels)} rows leave {max(self.side, 0):.2f} in "
+                f"for a panel on a page of {page.inches:g} by {page.height:g} in. Take a wider page, "
+                "smaller type, fewer panels or nothing below them."
+            )
 
     def _place(self, page) -> None:
         """Computes column pitch, panel side and the heights of all bands for the current margins."""
@@ -100,9 +113,17 @@ class _Sheet:
         self.free = self.pitch - 0.25 * self.em  # room for text in a column
         # Names and numbers where they fit; otherwise numbers only, with their names at the left.
         self.compact, self.digits = next(
-            ((compact, digits) for compact, digits in ((False, 3), (True, 3), (True, 2), (True, 1))
-             if all(text.width(line, self.size) <= self.free for p in self.all
-                    for line in self._lines(p, compact, digits))), (True, 0))
+            (
+                (compact, digits)
+                for compact, digits in ((False, 3), (True, 3), (True, 2), (True, 1))
+                if all(
+                    text.width(line, self.size) <= self.free
+                    for p in self.all
+                    for line in self._lines(p, compact, digits)
+                )
+            ),
+            (True, 0),
+        )
         self.below = max((len(self._lines(p)) for p in self.all), default=0)
         self.turned = not all(text.fits(t, self.free, self.size, 3) for t in self.columns)
         if self.turned:
@@ -125,8 +146,9 @@ class _Sheet:
         """The lines below a panel: names and values, or only the values of those with a name when compact."""
         compact = self.compact if compact is None else compact
         digits = self.digits if digits is None else digits
-        written = [(name, value if isinstance(value, str) else decimals(value, digits))
-                   for name, value in panel.lines]
+        written = [
+            (name, value if isinstance(value, str) else decimals(value, digits)) for name, value in panel.lines
+        ]
         if compact:
             return [value for name, value in written if name]
         return [" ".join(part for part in line if part) for line in written]
@@ -162,8 +184,14 @@ class _Sheet:
 
     def draw(self) -> Figure:
         wide = self.layout.page.inches
-        self.figure = Figure(figsize=(wide, self.height), dpi=self.layout.dpi, facecolor="white", edgecolor="none",
-                             linewidth=0, layout="none")
+        self.figure = Figure(
+            figsize=(wide, self.height),
+            dpi=self.layout.dpi,
+            facecolor="white",
+            edgecolor="none",
+            linewidth=0,
+            layout="none",
+        )
         FigureCanvasAgg(self.figure)
         self._words(self.pad, self.pad, text.wrap(self.title, wide - 2 * self.pad, self.size), "left")
         top = self.pad + self.titles
@@ -176,8 +204,14 @@ class _Sheet:
         for i, row in enumerate(self.panels):
             if self.rows:
                 lines = self._row_lines(self.rows[i])
-                self._words(self.pad + len(lines) * self.line, top + (self.side + self.axes_bottom) / 2
-                            if self._short(lines) else top + (self.row - self.gap) / 2, lines, "row")
+                self._words(
+                    self.pad + len(lines) * self.line,
+                    top + (self.side + self.axes_bottom) / 2
+                    if self._short(lines)
+                    else top + (self.row - self.gap) / 2,
+                    lines,
+                    "row",
+                )
             for j, panel in enumerate(row):
                 if panel is not None:
                     self._panel(panel, start + j * self.pitch, top)
@@ -207,10 +241,11 @@ class _Sheet:
             tick.set(fontfamily=text.FAMILY, color=INK)
         if note := getattr(panel, "note", ""):
             lines = text.wrap(text.checked(note), self.side * 0.94, self.size)
-            lines = lines[:max(1, int(self.side / self.line))]
+            lines = lines[: max(1, int(self.side / self.line))]
             self._words(x + self.side / 2, top + (self.side - len(lines) * self.line) / 2, lines, "center", QUIET)
-        self._words(x + self.side / 2, top + self.side + self.axes_bottom + 0.1 * self.line, self._lines(panel),
-                    "center")
+        self._words(
+            x + self.side / 2, top + self.side + self.axes_bottom + 0.1 * self.line, self._lines(panel), "center"
+        )
 
     def _row_labels(self, row: Sequence[Panel | None], right: float, top: float) -> None:
         """Draws the names of the numbers below a row once, at its left."""
@@ -231,8 +266,14 @@ class _Sheet:
             right = start + (first + count) * self.pitch - self.gap / 2
             self._words((left + right) / 2, top, [text.checked(name)], "center")
             y = 1 - (top + 1.25 * self.line) / self.height
-            self.figure.add_artist(Line2D((left / self.layout.page.inches, right / self.layout.page.inches), (y, y),
-                                          color=EDGE_COLOUR, linewidth=0.5))
+            self.figure.add_artist(
+                Line2D(
+                    (left / self.layout.page.inches, right / self.layout.page.inches),
+                    (y, y),
+                    color=EDGE_COLOUR,
+                    linewidth=0.5,
+                )
+            )
             first += count
 
     def _draw_foot(self, top: float) -> None:
@@ -263,8 +304,14 @@ class _Sheet:
         return x
 
     def _text(self, x: float, y: float, words: str, **how) -> None:
-        self.figure.text(x / self.layout.page.inches, 1 - y / self.height, words, fontproperties=text.font(self.size),
-                         parse_math=False, **{"color": INK} | how)
+        self.figure.text(
+            x / self.layout.page.inches,
+            1 - y / self.height,
+            words,
+            fontproperties=text.font(self.size),
+            parse_math=False,
+            **{"color": INK} | how,
+        )
 
 
 def decimals(value: float, digits: int) -> str:

@@ -21,8 +21,11 @@ class Width:
     points: float
 
 
-WIDTHS = {"column": Width("One column, 3.25 in", 3.25, 9.0, 7), "page": Width("Two columns, 6.75 in", 6.75, 9.0, 7),
-          "slide": Width("Slide, 13.33 in", 13.33, 7.5, 16)}
+WIDTHS = {
+    "column": Width("One column, 3.25 in", 3.25, 9.0, 7),
+    "page": Width("Two columns, 6.75 in", 6.75, 9.0, 7),
+    "slide": Width("Slide, 13.33 in", 13.33, 7.5, 16),
+}
 SMALLEST_TYPE, LARGEST_TYPE = 4.0, 32.0  # points
 
 
@@ -52,8 +55,9 @@ class Layout:
         object.__setattr__(self, "dpi", whole_number("dpi", self.dpi, 50, 1200))
         object.__setattr__(self, "points", number("points", self.points))
         if self.points and not SMALLEST_TYPE <= self.points <= LARGEST_TYPE:
-            raise InputError(f"points must be 0 or lie between {SMALLEST_TYPE:g} and {LARGEST_TYPE:g}, "
-                             f"not {self.points:g}.")
+            raise InputError(
+                f"points must be 0 or lie between {SMALLEST_TYPE:g} and {LARGEST_TYPE:g}, not {self.points:g}."
+            )
 
     @property
     def page(self) -> Width:
@@ -79,6 +83,7 @@ class Layout:
         """A Layout from plain values; unknown names are an InputError."""
         known = [f.name for f in dataclasses.fields(cls)]
         if unknown := sorted(set(values) - set(known)):
-            raise InputError(f"A layout has no field {', '.join(map(repr, unknown))}. "
-                             f"Its fields: {', '.join(known)}.")
+            raise InputError(
+                f"A layout has no field {', '.join(map(repr, unknown))}. Its fields: {', '.join(known)}."
+            )
         return cls(**values)

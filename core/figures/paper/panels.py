@@ -86,14 +86,18 @@ class Map:
         if self.values is None:
             return
         rows, columns = self.values.shape
-        picture(axis, coloured(self.values, *self._range(look), self._colours(look)),
-                (-0.5, columns - 0.5, rows - 0.5, -0.5))
+        picture(
+            axis,
+            coloured(self.values, *self._range(look), self._colours(look)),
+            (-0.5, columns - 0.5, rows - 0.5, -0.5),
+        )
         if self.mask is not None and look.layout.outline and self.mask.any():
             edges, width = outline(self.mask), look.layout.type_size / 10
             # A line in white under the coloured one: it shows on light and dark.
             axis.add_collection(LineCollection(edges, colors="#ffffff", linewidths=2 * width, capstyle="projecting"))
-            axis.add_collection(LineCollection(edges, colors=look.layout.colours.outline, linewidths=width,
-                                               capstyle="projecting"))
+            axis.add_collection(
+                LineCollection(edges, colors=look.layout.colours.outline, linewidths=width, capstyle="projecting")
+            )
 
     def bar(self, look: Look) -> Bar | None:
         if self.values is None or self.kind in ("image", "truth"):
@@ -104,8 +108,12 @@ class Map:
 
     def _colours(self, look: Look) -> tuple[str, ...]:
         palette = look.layout.colours
-        return {"signed": palette.signed, "magnitude": palette.magnitude, "image": LIGHT.image,
-                "truth": ("#ffffff", palette.outline)}[self.kind]
+        return {
+            "signed": palette.signed,
+            "magnitude": palette.magnitude,
+            "image": LIGHT.image,
+            "truth": ("#ffffff", palette.outline),
+        }[self.kind]
 
     def _range(self, look: Look) -> tuple[float, float]:
         if self.kind == "truth":
@@ -131,7 +139,7 @@ class Points:
     def draw(self, axis: Any, look: Look) -> None:
         reach = self.reach or float(np.ceil(np.abs(self.points).max()))
         colours = coloured(self.values, 0, 1, look.layout.colours.magnitude) / 255
-        axis.scatter(*self.points.T, c=colours, s=(look.layout.type_size / 5)**2, linewidths=0)
+        axis.scatter(*self.points.T, c=colours, s=(look.layout.type_size / 5) ** 2, linewidths=0)
         ticks = [-int(reach), 0, int(reach)]
         axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=ticks, yticks=ticks)
         label(axis, self.labels, look)
@@ -165,10 +173,19 @@ class Plane:
             axis.add_collection(LineCollection(self._borders(half), colors="#333333", linewidths=width / 2))
         if (self.margin > 0).any() and (self.margin < 0).any():
             axis.contour(self.at, self.at, self.margin, levels=[0], colors="#ffffff", linewidths=2.4 * width)
-            axis.contour(self.at, self.at, self.margin, levels=[0], colors="#000000", linewidths=width,
-                         linestyles="dashed")
-        axis.add_patch(Circle((0, 0), (ends[1] - ends[0]) / 60, facecolor=LIGHT.outline, edgecolor="#ffffff",
-                              linewidth=width, clip_on=True))
+            axis.contour(
+                self.at, self.at, self.margin, levels=[0], colors="#000000", linewidths=width, linestyles="dashed"
+            )
+        axis.add_patch(
+            Circle(
+                (0, 0),
+                (ends[1] - ends[0]) / 60,
+                facecolor=LIGHT.outline,
+                edgecolor="#ffffff",
+                linewidth=width,
+                clip_on=True,
+            )
+        )
         axis.set(xlim=ends, ylim=ends)
 
     def bar(self, look: Look) -> Bar | None:
@@ -177,8 +194,10 @@ class Plane:
     def _borders(self, half: float) -> list:
         across, down = np.diff(self.region, axis=1) != 0, np.diff(self.region, axis=0) != 0
         at = self.at
-        return [*(((at[c] + half, at[r] - half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(across)),
-                *(((at[c] - half, at[r] + half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(down))]
+        return [
+            *(((at[c] + half, at[r] - half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(across)),
+            *(((at[c] - half, at[r] + half), (at[c] + half, at[r] + half)) for r, c in np.argwhere(down)),
+        ]
 
 
 def picture(axis: Any, colours: np.ndarray, extent: tuple[float, float, float, float]) -> None:
