@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core import DATASETS, METHODS, METRICS, MODELS, InputError, Spec, explain, keys, model_library, pipeline, score
 from core import registry as registries
@@ -146,3 +147,30 @@ def test_a_new_file_in_a_familys_folder_is_found(tmp_path):
 
 def test_xai_tris_is_still_a_function_of_its_options():
     assert xai_tris("LIN", "WHITE", 0.5, size=8, samples=40).train.x.shape == (32, 8, 8)
+
+
+def test_a_page_offers_data_model_and_image_and_shows_what_it_computes():
+    app = AppTest.from_string(EXAMPLES["page"], default_timeout=60)
+    app.query_params.update({"size": "8", "snr": "0.15", "image": "2"})
+    app.run()
+    assert not app.exception and app.title[0].value == "Brightness"
+    expected = pipeline.images(Spec(size=8, snr=0.15)).x[2].mean()
+    assert app.metric[0].value == f"{expected:.3f}"
+
+
+def test_an_option_of_a_data_set_reaches_form_and_link(trained):
+    app = AppTest.from_string(EXAMPLES["page"], default_timeout=60)
+    app.query_params.update({"dataset": "bars", "model": "Stripe", "contrast": "0.8"})
+    app.run()
+    assert not app.exception and not app.warning
+    assert app.sidebar.slider(key="contrast").value == 0.8
+    assert app.sidebar.segmented_control(key="size").options == ["32 × 32", "128 × 128"]
+    assert app.query_params == {"dataset": "bars", "model": "Stripe", "contrast": "0.8"}
+    assert app.metric[0].value == f"{pipeline.images(BARS).x[0].mean():.3f}"
+    app.sidebar.slider(key="contrast").set_value(0.4).run()
+    assert app.query_params["contrast"] == "0.4"
+    assert any("Train this model" in button.label for button in app.button)
+    bad = AppTest.from_string(EXAMPLES["page"], default_timeout=60)
+    bad.query_params.update({"dataset": "bars", "model": "Stripe", "contrast": "0.8", "size": "64"})
+    bad.run()
+    assert "size must be one of 32, 128" in bad.warning[0].value and bad.metric
