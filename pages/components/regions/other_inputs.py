@@ -48,8 +48,8 @@ def _where(point: regions.ComparisonPoint) -> str:
 
 def _agreement(agreement: regions.Agreement, style: PanelStyle) -> None:
     label, flips = METHODS[agreement.method].label, agreement.flips
-    show_signed(agreement.at_point, style, f"at_point.{agreement.method}", f"{label} at the other input, hatched where "
-                "its sign differs from that at the image.", hatched=flips)
+    show_signed(agreement.at_point, style, f"at_point.{agreement.method}", f"{label} at the other input, hatched "
+                "where its sign differs from that at the image.", hatched=flips)
     small_text(f"<span class='al-scores'>Cosine {agreement.cosine:.6f}<br>L1 difference {agreement.relative:.1e}"
                f"</span><br>{_sign_changes(int(flips.sum()))}")
 
