@@ -43,7 +43,7 @@ class Option:
 
     @property
     def label(self) -> str:
-        return self.name.replace("_", " ").capitalize()
+        return self.name.removeprefix("n_").replace("_", " ").capitalize()
 
     def text(self, value: Any) -> str:
         """The value as a caption has it: ``SNR 0.05``, ``contrast 0.5``."""

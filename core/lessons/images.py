@@ -105,10 +105,9 @@ class Background:
     """Step 4 for one background: ``maps`` by method, and where their mass lies.
 
     ``related (h,w)`` is each pixel's largest correlation with the noise under the shape, ``near (h,w)`` the
-    background on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those of
-    a uniform
-    map; ``curve (k,)`` the share on background whose correlation exceeds each of THRESHOLDS, ``even_curve`` that of
-    the uniform map.
+    background on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those
+    of a uniform map; ``curve (k,)`` the share on background whose correlation exceeds each of THRESHOLDS, ``even_curve``
+    that of the uniform map.
     """
 
     name: str

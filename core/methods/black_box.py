@@ -22,9 +22,9 @@ class BlackBox:
 
     ``others (C-1,)`` are the classes c', ``at_x (C-1,)`` their log ratios at x and ``probabilities (C,)`` the answer
     there; ``noise (C-1,)`` is what rounding leaves of a log ratio and ``tolerance (C-1,)`` what a linear equation may
-    miss by rounding alone; ``coarse`` says that the answers have fewer digits than float64; ``queries`` counts the rows
-    that were asked about. InputError: an answer that is no probability, or that changes when the same input is asked
-    about again; a target that does not exist.
+    miss by rounding alone; ``coarse`` says that the answers have fewer digits than float64; ``queries`` counts the
+    rows that were asked about. InputError: an answer that is no probability, or that changes when the same input is
+    asked about again; a target that does not exist.
     """
 
     def __init__(self, predict_proba: Predict, x: np.ndarray, target: int):

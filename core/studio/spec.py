@@ -16,8 +16,8 @@ from core.types import InputError, Spec, one_of
 class FigureEntry(Entry):
     """``function(figure, progress, **options) -> Content``.
 
-    ``start(base)`` gives the fields a new figure begins with beside its one row ``base``; ``has_rows``, ``has_columns``:
-    whether a reader chooses them; ``needs_model``: whether rows need a trained model.
+    ``start(base)`` gives the fields a new figure begins with beside its one row ``base``; ``has_rows`` and
+    ``has_columns``: whether a reader chooses them; ``needs_model``: whether rows need a trained model.
     """
 
     start: Callable[[Spec], Mapping[str, Any]] = lambda base: {}

@@ -23,8 +23,13 @@ from core.figures.style import LIGHT
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "tests" / ".artifacts"
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SMALL = "?size=8&snr=0.15"  # the shipped 8x8 model
 DESKTOP = {"width": 1280, "height": 900}
 WAIT = 60_000  # ms; the first page of a new server takes 10 s on a small machine
@@ -48,10 +53,22 @@ class Server:
         self.url, self.home, self.log = f"http://127.0.0.1:{port}", home, log
         self._file, self._read = log.open("w"), 0
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true",
-             "--server.address=127.0.0.1", f"--server.port={port}"],
-            cwd=ROOT, env={**os.environ, "ATTRIBUTION_LAB_HOME": str(home)}, stdout=self._file,
-            stderr=subprocess.STDOUT, start_new_session=True)
+            [
+                sys.executable,
+                "-m",
+                "streamlit",
+                "run",
+                "app.py",
+                "--server.headless=true",
+                "--server.address=127.0.0.1",
+                f"--server.port={port}",
+            ],
+            cwd=ROOT,
+            env={**os.environ, "ATTRIBUTION_LAB_HOME": str(home)},
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         until = time.monotonic() + 60
         while not self._healthy():
             assert self.process.poll() is None and time.monotonic() < until, f"no server:\n{log.read_text()}"
@@ -76,7 +93,7 @@ class Server:
     def new_faults(self) -> str:
         """What went wrong by the log since the last question; the log from there, or nothing."""
         content = self.log.read_text()
-        new, self._read = content[self._read:], len(content)
+        new, self._read = content[self._read :], len(content)
         return new if LOG_FAULTS.search(new) else ""
 
     def children(self) -> list[str]:
@@ -84,8 +101,11 @@ class Server:
         found = []
         for folder in Path("/proc").iterdir():
             try:
-                if folder.name.isdigit() and f"PPid:\t{self.process.pid}\n" in (folder / "status").read_text() \
-                        and "State:\tZ" not in (folder / "status").read_text():
+                if (
+                    folder.name.isdigit()
+                    and f"PPid:\t{self.process.pid}\n" in (folder / "status").read_text()
+                    and "State:\tZ" not in (folder / "status").read_text()
+                ):
                     found.append((folder / "cmdline").read_text().replace("\0", " "))
             except OSError:
                 pass  # it ended while we looked
@@ -111,14 +131,17 @@ class Screen:
 
     def ready(self, wait: int = WAIT) -> Screen:
         """Waits for all maps with complete scores."""
-        self.page.wait_for_function("""() => {
+        self.page.wait_for_function(
+            """() => {
             const texts = [...document.querySelectorAll('[class*=st-key-panel-]:not([class*=st-key-panel-of-])')]
                 .map(panel => panel.querySelector('.al-scores')?.innerText ?? panel.innerText);
             const charts = [...document.querySelectorAll('[class*=st-key-chart-]')];
             return texts.length && texts.every(text => /EMD|Does not apply/.test(text) && !text.includes('…'))
                 && charts.every(chart => chart.querySelector('.al-map img')?.naturalWidth)
                 && document.querySelector('[data-test-script-state=notRunning]')
-                && !document.querySelector('[data-stale=true]') }""", timeout=wait)
+                && !document.querySelector('[data-stale=true]') }""",
+            timeout=wait,
+        )
         return self
 
     def wait_for_scores(self, expected: dict[str, str]) -> None:
@@ -130,16 +153,23 @@ class Screen:
 
     def wait_for_texts(self, texts: list[str]) -> None:
         """Waits until all of these stand on the page."""
-        self.page.wait_for_function("""texts => texts.every(text =>
-            document.querySelector('[data-testid=stMain]').innerText.includes(text))""", arg=texts, timeout=WAIT)
+        self.page.wait_for_function(
+            """texts => texts.every(text =>
+            document.querySelector('[data-testid=stMain]').innerText.includes(text))""",
+            arg=texts,
+            timeout=WAIT,
+        )
 
     def wait_for_map(self, name: str, expected) -> None:
         """Waits until a panel shows these values ``(h,w)``, with the largest in full colour on a light page."""
         kind, limit = "signed" if METHODS[name].signed else "magnitude", np.abs(expected).max()
-        self.page.wait_for_function("""([name, picture]) => {
+        self.page.wait_for_function(
+            """([name, picture]) => {
             const shown = document.querySelector(`.st-key-panel-${name} .al-map img`);
             return shown && shown.src === picture && shown.complete && shown.naturalWidth }""",
-            arg=[name, heatmap(expected / limit, 1.0, kind, LIGHT)["picture"]], timeout=WAIT)
+            arg=[name, heatmap(expected / limit, 1.0, kind, LIGHT)["picture"]],
+            timeout=WAIT,
+        )
 
     def options(self, method: str) -> Locator:
         """The open form with a method's options."""
@@ -168,8 +198,12 @@ class Screen:
 
     def wait_for_query(self, **expected: str | None) -> None:
         """Waits until the address holds these values (None: does not name them)."""
-        self.page.wait_for_function("""(expected) => Object.entries(expected).every(([name, value]) =>
-            new URLSearchParams(location.search).get(name) === value)""", arg=expected, timeout=WAIT)
+        self.page.wait_for_function(
+            """(expected) => Object.entries(expected).every(([name, value]) =>
+            new URLSearchParams(location.search).get(name) === value)""",
+            arg=expected,
+            timeout=WAIT,
+        )
 
 
 @pytest.fixture(scope="session")

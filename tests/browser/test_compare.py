@@ -73,8 +73,11 @@ def test_changing_the_scenario_leads_to_a_model_or_the_offer_to_train_one(compar
     for scenario in ("LIN", "RIGID"):
         screen.choose("scenario", scenario)
         screen.wait_for_query(scenario=scenario)
-        ready = [r.spec.snr for r in model_library.known_models(PLAIN.replace(scenario=scenario))
-                 if r.spec.model == "MLP" and r.available]
+        ready = [
+            r.spec.snr
+            for r in model_library.known_models(PLAIN.replace(scenario=scenario))
+            if r.spec.model == "MLP" and r.available
+        ]
         if ready:
             screen.ready()
             assert float(screen.query.get("snr", Spec().snr)) in ready
@@ -202,7 +205,10 @@ def download(screen, label: str) -> bytes:
 
 def test_downloads_hold_what_is_on_screen(compare):
     screen = compare(LIME + "&image=5&lime.n_samples=200")
-    specs = [PLAIN.replace(image=5, method="lime", options={"n_samples": 200}), PLAIN.replace(image=5, method="gradient")]
+    specs = [
+        PLAIN.replace(image=5, method="lime", options={"n_samples": 200}),
+        PLAIN.replace(image=5, method="gradient"),
+    ]
     maps = [explain(spec) for spec in specs]
 
     table = list(csv.DictReader(io.StringIO(download(screen, "Scores (csv)").decode())))
@@ -232,9 +238,9 @@ def read_png(data: bytes) -> tuple[int, int, int]:
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     place, kinds = 8, []
     while place < len(data):
-        length, kind = struct.unpack(">I4s", data[place:place + 8])
-        body, = struct.unpack(">I", data[place + 8 + length:place + 12 + length])
-        assert zlib.crc32(data[place + 4:place + 8 + length]) == body
+        length, kind = struct.unpack(">I4s", data[place : place + 8])
+        (body,) = struct.unpack(">I", data[place + 8 + length : place + 12 + length])
+        assert zlib.crc32(data[place + 4 : place + 8 + length]) == body
         kinds.append(kind)
         place += 12 + length
     assert kinds[-1] == b"IEND"
@@ -267,8 +273,9 @@ def over(screen, method, row, column):
     box = screen.panel(method).locator(".al-map")
     box.scroll_into_view_if_needed()
     edges = box.bounding_box()
-    screen.page.mouse.move(edges["x"] + edges["width"] * (column + 0.5) / 8,
-                           edges["y"] + edges["height"] * (row + 0.5) / 8)
+    screen.page.mouse.move(
+        edges["x"] + edges["width"] * (column + 0.5) / 8, edges["y"] + edges["height"] * (row + 0.5) / 8
+    )
 
 
 def test_the_pointer_reads_the_same_pixel_in_all_maps(compare):
@@ -320,8 +327,11 @@ def test_pixel_can_be_marked_and_unmarked_by_keyboard(compare):
 
 def test_phone_needs_no_horizontal_scrolling(compare):
     screen = compare(SMALL, viewport={"width": 400, "height": 800})
-    assert screen.page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
-        document.querySelector('[data-testid=stMain]').scrollWidth)""") <= 400
+    assert (
+        screen.page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
+        document.querySelector('[data-testid=stMain]').scrollWidth)""")
+        <= 400
+    )
     right = screen.page.evaluate("""() => Math.max(...[...document.querySelectorAll('[data-testid=stMain] button, ' +
         '[data-testid=stMain] input, .al-map')].filter(e => e.offsetParent && !e.closest('[aria-hidden=true]'))
         .map(e => e.getBoundingClientRect().right))""")
@@ -330,10 +340,13 @@ def test_phone_needs_no_horizontal_scrolling(compare):
 
 def test_dark_reader_gets_a_dark_page_with_a_dark_zero(compare):
     screen = compare(SMALL, color_scheme="dark")
-    background = screen.page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
+    background = screen.page.evaluate(
+        "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
+    )
     assert max(map(int, background[4:-1].split(","))) < 60
     truth = screen.page.evaluate("""async () => {
-        const image = document.querySelector('.st-key-panel-of-truth .al-map img'), canvas = new OffscreenCanvas(8, 8);
+        const image = document.querySelector('.st-key-panel-of-truth .al-map img');
+        const canvas = new OffscreenCanvas(8, 8);
         await image.decode();
         canvas.getContext('2d').drawImage(image, 0, 0);
         return [...canvas.getContext('2d').getImageData(0, 0, 1, 1).data.slice(0, 3)] }""")
@@ -342,13 +355,30 @@ def test_dark_reader_gets_a_dark_page_with_a_dark_zero(compare):
 
 def test_keyboard_reaches_every_control_and_works_them(compare):
     screen = compare(LIME)
-    wanted = {"scenario", "background", "size", "snr", "model", "image", "images", "methods", "row", "column",
-              "lime-popover", "download-png", "download-npz", "download-csv", "download-json"}
+    wanted = {
+        "scenario",
+        "background",
+        "size",
+        "snr",
+        "model",
+        "image",
+        "images",
+        "methods",
+        "row",
+        "column",
+        "lime-popover",
+        "download-png",
+        "download-npz",
+        "download-csv",
+        "download-json",
+    }
     reached: set[str] = set()
     for _ in range(200):  # twice round, wherever the browser starts
         screen.page.keyboard.press("Tab")
-        reached.add(screen.page.evaluate("""() => document.activeElement.closest('[class*=st-key-]')
-            ?.className.match(/st-key-([\\w-]+)/)[1] ?? document.activeElement.innerText"""))
+        reached.add(
+            screen.page.evaluate("""() => document.activeElement.closest('[class*=st-key-]')
+            ?.className.match(/st-key-([\\w-]+)/)[1] ?? document.activeElement.innerText""")
+        )
         if wanted <= reached:
             break
     missing = wanted - reached
@@ -362,7 +392,7 @@ def test_keyboard_reaches_every_control_and_works_them(compare):
 def test_every_button_has_a_name_a_screen_reader_can_say(compare):
     screen = compare(LIME)
     snapshot = screen.page.locator("[data-testid=stMain]").aria_snapshot()
-    assert "button \"tune icon\"" not in snapshot, "the options button is named after its icon"
+    assert 'button "tune icon"' not in snapshot, "the options button is named after its icon"
     assert not [line for line in snapshot.splitlines() if line.strip() in ("- button", "- button:")]
 
 
@@ -398,5 +428,6 @@ def test_cancel_ends_the_training_process(window, server):
     screen.page.get_by_role("button", name="Cancel").click()
     screen.page.get_by_role("button", name="Train this model").wait_for()
     assert not [line for line in server.children() if "core train" in line]
-    assert not [path for path in (server.home / "models").glob("*.json")
-                if json.loads(path.read_text())["snr"] == 0.0123]
+    assert not [
+        path for path in (server.home / "models").glob("*.json") if json.loads(path.read_text())["snr"] == 0.0123
+    ]

@@ -18,15 +18,20 @@ STUDIO = f"figure{SMALL}&columns=image;truth;gradient;lime&rows=image=1;image=4&
 @pytest.fixture
 def studio(window, server):
     """Opens the Figure studio and waits for its figure."""
+
     def open_studio(link=STUDIO, **options):
         return drawn(window(server, link, **options))
+
     return open_studio
 
 
 def drawn(screen):
-    screen.page.wait_for_function("""() => document.querySelector('.al-sheet img')?.naturalWidth
+    screen.page.wait_for_function(
+        """() => document.querySelector('.al-sheet img')?.naturalWidth
         && document.querySelector('[data-test-script-state=notRunning]')
-        && !document.querySelector('[data-stale=true]')""", timeout=WAIT)
+        && !document.querySelector('[data-stale=true]')""",
+        timeout=WAIT,
+    )
     return screen
 
 
@@ -46,10 +51,14 @@ def test_a_downloaded_figure_is_rebuilt_byte_for_byte_and_brought_back(studio, s
     assert screen.page.evaluate("window.runs") == 0, "a download reruns nothing"
     assert figure.startswith(b"%PDF") and b"Two images" in side
     (tmp_path / "side.json").write_bytes(side)
-    run = subprocess.run([sys.executable, "-m", "core", "figure", tmp_path / "side.json", "--to",
-                          tmp_path / "again.pdf", "--json"], cwd=ROOT,
-                         env={**os.environ, "ATTRIBUTION_LAB_HOME": str(server.home)}, capture_output=True, text=True,
-                         check=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "core", "figure", tmp_path / "side.json", "--to", tmp_path / "again.pdf", "--json"],
+        cwd=ROOT,
+        env={**os.environ, "ATTRIBUTION_LAB_HOME": str(server.home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert (tmp_path / "again.pdf").read_bytes() == figure
     assert json.loads(run.stdout)["sha256"] == hashlib.sha256(figure).hexdigest()
 

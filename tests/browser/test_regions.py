@@ -18,10 +18,12 @@ DRAWN = """count => document.querySelectorAll('.js-plotly-plot, .al-map').length
 @pytest.fixture
 def regions(window, server):
     """Opens the Regions page in a new window, with all its charts."""
+
     def open_page(link=SMALL, charts=4, **options):
         screen = window(server, "regions" + link, **options)
         screen.page.wait_for_function(DRAWN, arg=charts)
         return screen
+
     return open_page
 
 
@@ -51,8 +53,11 @@ def test_a_link_restores_the_view(regions):
 
 def test_phone_needs_no_horizontal_scrolling(regions):
     screen = regions(SMALL + "&region_view=map of regions", charts=1, viewport={"width": 400, "height": 800})
-    assert screen.page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
-        document.querySelector('[data-testid=stMain]').scrollWidth)""") <= 400
+    assert (
+        screen.page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
+        document.querySelector('[data-testid=stMain]').scrollWidth)""")
+        <= 400
+    )
 
 
 def test_every_chart_has_a_text_alternative(regions):
@@ -75,17 +80,28 @@ def numbers(image):
     other = core_regions.comparison_point(spec, core_regions.COMPARISON_POINTS[0])
     inside = core_regions.agreements(spec, core_regions.COMPARISON_POINTS[0])
     return {
-        "Region map": [f"{plane.count:,} regions among {plane.region.size:,} points, lowest cosine "
-                           f"{plane.cosine.min():.2f}"],
+        "Region map": [
+            f"{plane.count:,} regions among {plane.region.size:,} points, lowest cosine {plane.cosine.min():.2f}"
+        ],
         "Line scan": [f"{len(line.borders)} of {len(line.t) - 1} steps cross a border"],
-        "Same region": [f"{other.distance:.3g} away", f"lies after {100 * other.border:.2g} %",
-                        *(f"Cosine {a.cosine:.6f}" for a in inside if a.at_image is not None)]}
+        "Same region": [
+            f"{other.distance:.3g} away",
+            f"lies after {100 * other.border:.2g} %",
+            *(f"Cosine {a.cosine:.6f}" for a in inside if a.at_image is not None),
+        ],
+    }
 
 
 def test_two_readers_of_one_model_each_see_the_numbers_of_their_own_image(regions):
     images = (4, 5)
-    readers = [regions(f"{SMALL}&zoom=10&region_view=map of regions&image={image}", charts=1,
-                       viewport={"width": 1280, "height": 900 + image}) for image in images]
+    readers = [
+        regions(
+            f"{SMALL}&zoom=10&region_view=map of regions&image={image}",
+            charts=1,
+            viewport={"width": 1280, "height": 900 + image},
+        )
+        for image in images
+    ]
     expected = {image: numbers(image) for image in images}
     for shown in (("Line scan", "Same region"), ("Same region", "Region map"), ("Region map",) * 2):
         for reader, view in zip(readers, shown):

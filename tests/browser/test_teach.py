@@ -29,11 +29,13 @@ UNNAMED = """() => ['button', 'input', '[role=slider]', '[role=radio]', 'img']
 @pytest.fixture
 def teach(window, server):
     """Opens a teaching page by a link."""
+
     def open_page(link, wait="[data-testid=stMain] button", **options):
         screen = window(server, link, **options)
         screen.page.locator(wait).first.wait_for()
         screen.page.wait_for_function(STILL)
         return screen
+
     return open_page
 
 

@@ -60,8 +60,12 @@ class App(AppTest):
     @property
     def text(self) -> str:
         """All HTML on the page, that of the maps' panels too."""
-        return " ".join([*(block.body for block in self.get("html")),
-                         *(json.loads(element.proto.json)["below"] for element in self.get("bidi_component"))])
+        return " ".join(
+            [
+                *(block.body for block in self.get("html")),
+                *(json.loads(element.proto.json)["below"] for element in self.get("bidi_component")),
+            ]
+        )
 
     @property
     def panels(self) -> dict[str, dict]:
@@ -72,7 +76,8 @@ class App(AppTest):
                 found[element.proto.id.rpartition("chart.")[2]] = panel = json.loads(element.proto.json)
                 panel["picture"] = _picture(panel["picture"])
                 panel["percents"] = np.frombuffer(base64.b64decode(panel["percents"]), np.int8).reshape(
-                    panel["rows"], panel["columns"])
+                    panel["rows"], panel["columns"]
+                )
                 panel["text"] = _words(panel["below"])
             elif element.type == "html" and found and "al-title" not in element.value:
                 panel["text"] += _words(element.value)

@@ -92,28 +92,31 @@ def test_methods_with_equal_maps_stand_side_by_side(app):
 # ---- links
 
 
-@pytest.mark.parametrize("name, text, told", [
-    ("methods", "grdient", "gradient"),
-    ("image", "99999", "99999"),
-    ("image", "-1", "-1"),
-    ("image", "three", "three"),
-    ("snr", "2", "2"),
-    ("snr", "nan", "nan"),
-    ("size", "16", "16"),
-    ("model", "foo", "foo"),
-    ("scenario", "xor", "xor"),
-    ("dataset", "imagenet", "imagenet"),
-    ("seed", "-5", "-5"),
-    ("images", "blue", "blue"),
-    ("scale", "log", "log"),
-    ("colour", "red", "colour"),
-    ("lime.n_samples", "1", "1"),
-    ("lime.n_samples", "many", "many"),
-    ("lime.sample", "100", "sample"),
-    ("lima.samples", "100", "lime"),
-    ("patternlocal.share", "inf", "inf"),
-    ("row", "x", "x"),
-])
+@pytest.mark.parametrize(
+    "name, text, told",
+    [
+        ("methods", "grdient", "gradient"),
+        ("image", "99999", "99999"),
+        ("image", "-1", "-1"),
+        ("image", "three", "three"),
+        ("snr", "2", "2"),
+        ("snr", "nan", "nan"),
+        ("size", "16", "16"),
+        ("model", "foo", "foo"),
+        ("scenario", "xor", "xor"),
+        ("dataset", "imagenet", "imagenet"),
+        ("seed", "-5", "-5"),
+        ("images", "blue", "blue"),
+        ("scale", "log", "log"),
+        ("colour", "red", "colour"),
+        ("lime.n_samples", "1", "1"),
+        ("lime.n_samples", "many", "many"),
+        ("lime.sample", "100", "sample"),
+        ("lima.samples", "100", "lime"),
+        ("patternlocal.share", "inf", "inf"),
+        ("row", "x", "x"),
+    ],
+)
 def test_nonsense_in_a_link_is_told_and_the_page_works(app, name, text, told):
     app.link(**{"methods": "gradient", name: text}).complete()
     assert not app.exception and not app.error
@@ -159,7 +162,8 @@ def test_a_link_from_before_an_option_was_renamed_opens_with_one_notice(app):
     assert not app.exception
     assert [w.value for w in app.warning] == [
         "The link is from an earlier version: lime.samples is now called lime.n_samples.",
-        "The link is from an earlier version: “spread over seeds” is now called “variation over seeds”."]
+        "The link is from an earlier version: “spread over seeds” is now called “variation over seeds”.",
+    ]
     assert app.query_params["lime.n_samples"] == "50" and app.query_params["closer"] == "variation over seeds"
 
 
@@ -170,15 +174,36 @@ def test_method_named_twice_in_a_link_is_shown_once(app):
 
 
 def test_link_restores_every_choice(app):
-    choices = {"image": "7", "images": "class 1", "methods": "lime,gradient", "output": "probability",
-               "target": "true", "truth": "shown", "seed": "3", "scale": "raw", "outline": "False", "sort": "IME",
-               "row": "2", "column": "5", "table": "True", "lime.n_samples": "50", "lime.sampling": "data"}
+    choices = {
+        "image": "7",
+        "images": "class 1",
+        "methods": "lime,gradient",
+        "output": "probability",
+        "target": "true",
+        "truth": "shown",
+        "seed": "3",
+        "scale": "raw",
+        "outline": "False",
+        "sort": "IME",
+        "row": "2",
+        "column": "5",
+        "table": "True",
+        "lime.n_samples": "50",
+        "lime.sampling": "data",
+    }
     choices["image"] = str(next(i for i in pipeline.choose(PLAIN, label=1) if i > 5))
     app.link(**choices)
     assert not app.exception and not app.warning
     assert app.query_params == {"size": "8", "snr": "0.15"} | choices
-    spec = PLAIN.replace(image=int(choices["image"]), output="probability", target="true", truth="shown", seed=3,
-                         method="lime", options={"n_samples": 50, "sampling": "data"})
+    spec = PLAIN.replace(
+        image=int(choices["image"]),
+        output="probability",
+        target="true",
+        truth="shown",
+        seed=3,
+        method="lime",
+        options={"n_samples": 50, "sampling": "data"},
+    )
     np.testing.assert_array_equal(app.panels["lime"]["picture"], drawn("lime", explain(spec).values))
     assert "50 samples, 64 features" in app.panels["lime"]["text"]
     assert app.open("lime.popover").number_input(key="lime.n_samples=50").value == 50
@@ -226,7 +251,7 @@ def test_filter_keeps_images_of_the_chosen_kind(app):
     seen = [app.number_input(key="image").value]
     seen += [app.press("Next").number_input(key="image").value for _ in range(3)]
     first = list(ones).index(seen[0])
-    assert seen == list(ones[first:first + 4])
+    assert seen == list(ones[first : first + 4])
     for _ in range(3):
         assert labels[app.press("Random").number_input(key="image").value] == 1
 
@@ -259,8 +284,11 @@ def test_changing_the_scenario_moves_to_an_snr_with_a_ready_model(app):
     for scenario in ("LIN", "MULT", "RIGID", "XOR"):
         app.button_group(key="scenario").set_value(scenario).run()
         assert not app.exception
-        ready = sorted(r.spec.snr for r in model_library.known_models(PLAIN.replace(scenario=scenario))
-                       if r.spec.model == "MLP" and r.available)
+        ready = sorted(
+            r.spec.snr
+            for r in model_library.known_models(PLAIN.replace(scenario=scenario))
+            if r.spec.model == "MLP" and r.available
+        )
         if ready:
             assert app.select_slider(key="snr").value in ready and app.panels
         else:
@@ -383,8 +411,10 @@ def test_options_count_after_apply_and_go_back_to_defaults(app):
     app.number_input(key="lime.n_samples=1000").set_value(50)
     app.press("Apply")
     assert app.query_params["lime.n_samples"] == "50"
-    np.testing.assert_array_equal(app.panels["lime"]["percents"], percents(
-        explain(PLAIN.replace(method="lime", options={"n_samples": 50})).values))
+    np.testing.assert_array_equal(
+        app.panels["lime"]["percents"],
+        percents(explain(PLAIN.replace(method="lime", options={"n_samples": 50})).values),
+    )
     app.press("Defaults")
     assert "lime.n_samples" not in app.query_params
     np.testing.assert_array_equal(app.panels["lime"]["picture"], before)

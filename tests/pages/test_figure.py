@@ -45,9 +45,9 @@ def picture(app) -> bytes:
 def settings_in(png: bytes) -> dict:
     """What a PNG's metadata say of its figure."""
     place = 8
-    while png[place + 4:place + 8] != b"IEND":
-        length, kind = struct.unpack(">I4s", png[place:place + 8])
-        body = png[place + 8:place + 8 + length]
+    while png[place + 4 : place + 8] != b"IEND":
+        length, kind = struct.unpack(">I4s", png[place : place + 8])
+        body = png[place + 8 : place + 8 + length]
         if kind == b"tEXt" and body.startswith(b"Description\0"):
             return json.loads(body.partition(b"\0")[2])["figure"]
         if kind == b"iTXt" and body.startswith(b"Description\0"):
@@ -74,8 +74,11 @@ def test_the_studio_opens_with_the_comparison_as_a_figure(open_studio):
 
 @pytest.mark.parametrize("kind", studio.FIGURES)
 def test_every_kind_of_figure_is_drawn(open_studio, kind):
-    small = {"toy": {"toy.samples": 60}, "regions": {"regions.points": 11},
-             "examples": {"rows": "image=0,scenario=LIN,snr=0.3;image=0,scenario=LIN,background=WHITE,snr=0.3"}}
+    small = {
+        "toy": {"toy.samples": 60},
+        "regions": {"regions.points": 11},
+        "examples": {"rows": "image=0,scenario=LIN,snr=0.3;image=0,scenario=LIN,background=WHITE,snr=0.3"},
+    }
     app = open_studio(figure=kind, **small.get(kind, {}))
     assert not app.exception and not app.error and not app.warning
     assert settings_in(picture(app))["kind"] == kind
@@ -85,8 +88,10 @@ def test_every_kind_of_figure_is_drawn(open_studio, kind):
 def test_the_preview_is_the_exported_file_itself(open_studio, ending):
     app = open_studio(file=ending, rows="image=2", columns="image;lime:samples=50", width="column", dpi=120)
     figure = studio.FigureSpec(
-        rows=(PLAIN.replace(image=2),), columns=(("image", ()), studio.column("lime", {"samples": 50})),
-        layout=studio.layout({"width": "column", "dpi": "120"}))
+        rows=(PLAIN.replace(image=2),),
+        columns=(("image", ()), studio.column("lime", {"samples": 50})),
+        layout=studio.layout({"width": "column", "dpi": "120"}),
+    )
     assert picture(app) == studio.draw(figure, ending)
 
 
@@ -125,11 +130,26 @@ def test_a_map_too_weak_to_be_seen_at_the_shared_scale_is_named(open_studio):
 def sidecar(**changes) -> tuple[studio.FigureSpec, dict]:
     figure = studio.FigureSpec(
         rows=(PLAIN.replace(image=4, seed=3, output="probability"), PLAIN.replace(image=1, snr=0.35, model="CNN")),
-        columns=(("image", ()), studio.column("lime", {"samples": 50}),
-                 studio.column("patternlocal", {"surrogate": "lime"}), studio.column("lime")),
-        below=("precision", "largest"), title="Back again",
-        layout=studio.layout({"width": "column", "points": "6", "scale": "shared", "palette": "cividis",
-                              "outline": "False", "dpi": "150"}), row_titles=("x", "y"))
+        columns=(
+            ("image", ()),
+            studio.column("lime", {"samples": 50}),
+            studio.column("patternlocal", {"surrogate": "lime"}),
+            studio.column("lime"),
+        ),
+        below=("precision", "largest"),
+        title="Back again",
+        layout=studio.layout(
+            {
+                "width": "column",
+                "points": "6",
+                "scale": "shared",
+                "palette": "cividis",
+                "outline": "False",
+                "dpi": "150",
+            }
+        ),
+        row_titles=("x", "y"),
+    )
     return figure, {**json.loads(studio.sidecar(figure)), **changes}
 
 
@@ -153,7 +173,8 @@ def test_a_sidecar_brings_the_whole_figure_back(open_studio):
 @pytest.mark.parametrize("kind", ["toy", "regions"])
 def test_a_sidecar_of_another_kind_comes_back(open_studio, kind):
     figure = studio.preset(kind, PLAIN.replace(image=2)).replace(
-        settings=(("samples", 70),) if kind == "toy" else (("points", 12),))
+        settings=(("samples", 70),) if kind == "toy" else (("points", 12),)
+    )
     app = bring_back(open_studio(file="png"), studio.sidecar(figure).encode())
     assert not app.exception and not app.error
     assert picture(app) == studio.draw(figure, "png")
@@ -191,8 +212,7 @@ def test_eight_readers_exporting_at_once_get_their_own_files():
     def export(reader: int) -> None:
         for turn in range(20):
             spec = PLAIN.replace(method="gradient", image=8 * turn + reader)
-            found[reader, turn] = downloads.picture([Result("gradient", explain(spec))], "panel", True,
-                                                    _ending(turn))
+            found[reader, turn] = downloads.picture([Result("gradient", explain(spec))], "panel", True, _ending(turn))
 
     threads = [threading.Thread(target=export, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -204,7 +224,8 @@ def test_eight_readers_exporting_at_once_get_their_own_files():
         assert f'"image": {8 * turn + reader},'.encode() in data.replace(b"&quot;", b'"')
     for reader, turn in ((0, 0), (7, 19)):
         figure = downloads.figure(
-            [Result("gradient", explain(PLAIN.replace(method="gradient", image=8 * turn + reader)))], "panel", True)
+            [Result("gradient", explain(PLAIN.replace(method="gradient", image=8 * turn + reader)))], "panel", True
+        )
         anew = studio.draw.__wrapped__(figure, _ending(turn), progress=None)
         assert anew == found[reader, turn]
 
@@ -220,20 +241,34 @@ def random_state(rng: random.Random) -> dict[str, str]:
     if rng.random() < 0.2:
         state = {"dataset": "mnist", "model": rng.choice(["PLNN", "LMT"])}
     wanted = {
-        "image": str(rng.randrange(1, 1000)), "seed": str(rng.randrange(1, 2**31)),
+        "image": str(rng.randrange(1, 1000)),
+        "seed": str(rng.randrange(1, 2**31)),
         "methods": ",".join(rng.sample(["gradient", "sobel", "input", "random"], 2)),
         **{n: rng.choice(SPEC_CHOICES[n]) for n in ("truth", "output", "target")},
-        "scale": rng.choice(list(SCALES)), "outline": "False", "sort": rng.choice(fields.SORTS),
-        "row": str(rng.randrange(8)), "column": str(rng.randrange(8)), "table": "True",
-        "closer": rng.choice(fields.DETAILS[::4]), "palette": rng.choice(list(PALETTES)), "points": "8.5",
-        "width": rng.choice(["column", "slide"]), "dpi": "600", "file": rng.choice(["png", "svg"]),
-        "title": "A | title, 50 %", "columns": "image;lime:samples=70;gradient",
+        "scale": rng.choice(list(SCALES)),
+        "outline": "False",
+        "sort": rng.choice(fields.sorts()),
+        "row": str(rng.randrange(8)),
+        "column": str(rng.randrange(8)),
+        "table": "True",
+        "closer": rng.choice(fields.DETAILS[::4]),
+        "palette": rng.choice(list(PALETTES)),
+        "points": "8.5",
+        "width": rng.choice(["column", "slide"]),
+        "dpi": "600",
+        "file": rng.choice(["png", "svg"]),
+        "title": "A | title, 50 %",
+        "columns": "image;lime:samples=70;gradient",
         "rows": f"image={rng.randrange(9)};image=3,scenario=LIN,snr=0.3",
         "below": rng.choice(["emd", "largest,ime", "precision"]),
         "figure": rng.choice(["examples", "toy", "regions"]),
-        "lime.n_samples": str(rng.randrange(10, 999)), "toy.tau": "0.5",
+        "lime.n_samples": str(rng.randrange(10, 999)),
+        "toy.tau": "0.5",
         "pin": "method=gradient&image=4&size=8&snr=0.15",
-        "views": "one?page=figure&size=8|two?seed=5", "zoom": "3", "region_view": fields.REGION_VIEWS[2]}
+        "views": "one?page=figure&size=8|two?seed=5",
+        "zoom": "3",
+        "region_view": fields.REGION_VIEWS[2],
+    }
     state |= {name: wanted[name] for name in rng.sample(sorted(wanted), 12)}
     plain = {name: default for name, (default, _) in fields.readers(state.get("dataset", "xai-tris")).items()}
     return {n: v for n, v in state.items() if n not in plain or v != str(plain[n])}
@@ -253,11 +288,37 @@ def test_fifty_random_states_come_back_exactly(app):
 def test_fifty_mangled_states_give_a_notice_and_a_working_page(app):
     rng = random.Random(1)
     for turn in range(50):
-        state = {"size": "8", "snr": "0.15", "methods": "gradient"} | random_state(rng) | {
-            "dataset": "xai-tris", "size": "8", "snr": "0.15", "scenario": "XOR", "background": "CORR", "model": "MLP"}
+        state = (
+            {"size": "8", "snr": "0.15", "methods": "gradient"}
+            | random_state(rng)
+            | {
+                "dataset": "xai-tris",
+                "size": "8",
+                "snr": "0.15",
+                "scenario": "XOR",
+                "background": "CORR",
+                "model": "MLP",
+            }
+        )
         name = rng.choice([n for n in state if n != "title"])
-        mangled = rng.choice(["", "../../etc/passwd", "__import__('os')", "9" * 400, "\x00", "nan", "-1", "日本" * 50,
-                              "%s%n", "<script>alert(1)</script>", "[" * 5000, "image=", ";;;=,,,", "a?b?c|d"])
+        mangled = rng.choice(
+            [
+                "",
+                "../../etc/passwd",
+                "__import__('os')",
+                "9" * 400,
+                "\x00",
+                "nan",
+                "-1",
+                "日本" * 50,
+                "%s%n",
+                "<script>alert(1)</script>",
+                "[" * 5000,
+                "image=",
+                ";;;=,,,",
+                "a?b?c|d",
+            ]
+        )
         state[name] = mangled
         if turn % 3 == 0:
             state[f"unknown{turn}"] = mangled
@@ -270,12 +331,29 @@ def test_fifty_mangled_states_give_a_notice_and_a_working_page(app):
         assert app.panels or app.info or app.error
 
 
-@pytest.mark.parametrize("name, text", [
-    ("rows", "path=/etc/passwd"), ("rows", "image=3,samples=1000000000"), ("rows", ";".join(["image=1"] * 500)),
-    ("columns", "__class__"), ("columns", "lime:samples=1e99"), ("below", "emd,foo"), ("width", "poster"),
-    ("points", "1e9"), ("dpi", "100000"), ("palette", "jet"), ("file", "exe"), ("title", "日"),
-    ("figure", "poster"), ("toy.tau", "inf"), ("toy.foo", "1"),
-    ("pin", "method=rm"), ("pin", "image=99999999999999999999"), ("views", "no address")])
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("rows", "path=/etc/passwd"),
+        ("rows", "image=3,samples=1000000000"),
+        ("rows", ";".join(["image=1"] * 500)),
+        ("columns", "__class__"),
+        ("columns", "lime:samples=1e99"),
+        ("below", "emd,foo"),
+        ("width", "poster"),
+        ("points", "1e9"),
+        ("dpi", "100000"),
+        ("palette", "jet"),
+        ("file", "exe"),
+        ("title", "日"),
+        ("figure", "poster"),
+        ("toy.tau", "inf"),
+        ("toy.foo", "1"),
+        ("pin", "method=rm"),
+        ("pin", "image=99999999999999999999"),
+        ("views", "no address"),
+    ],
+)
 def test_nonsense_about_a_figure_is_told_and_the_studio_works(open_studio, name, text):
     app = open_studio(**{name: text})
     assert not app.exception and len(app.warning) + len(app.error) >= 1
@@ -303,9 +381,20 @@ def test_views_go_into_a_file_and_come_back():
     assert saved_views.loaded(saved_views.dumped(texts).encode()) == texts
 
 
-@pytest.mark.parametrize("data", [b"{", b"[]", b"{}", b'{"views": 3}', b'{"views": {"<b>": "x"}}',
-                                  b"[" * 100_000, json.dumps({"views": {f"v{i}": "x" for i in range(99)}}).encode(),
-                                  b" " * 1_000_000], ids=range(8))
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"views": 3}',
+        b'{"views": {"<b>": "x"}}',
+        b"[" * 100_000,
+        json.dumps({"views": {f"v{i}": "x" for i in range(99)}}).encode(),
+        b" " * 1_000_000,
+    ],
+    ids=range(8),
+)
 def test_a_file_without_views_is_refused_in_one_sentence(data):
     with pytest.raises(choices.InputError) as error:
         saved_views.loaded(data)
@@ -327,8 +416,9 @@ def test_a_pinned_result_stays_while_everything_else_changes(app):
     table = app.dataframe[-1].value.set_index("Score")
     for name, metric in METRICS.items():
         one, other = score(a)[name], score(b)[name]
-        np.testing.assert_allclose(table.loc[metric.label, ["A", "B", "B − A"]].astype(float),
-                                   [one, other, other - one])
+        np.testing.assert_allclose(
+            table.loc[metric.label, ["A", "B", "B − A"]].astype(float), [one, other, other - one]
+        )
         better = "the same" if one == other else "B" if (other < one) == metric.lower_is_better else "A"
         assert table.loc[metric.label, ""].startswith(better)
     said = "".join(h.value for h in app.get("html"))
@@ -365,7 +455,9 @@ def test_the_shared_command_and_python_give_the_numbers_on_screen(app, python, c
 
     app.link(methods="lime", image=3, **{"lime.n_samples": 50})
     link, command, code = (c.value for c in app.open("share").main.code[:3])
-    assert link.endswith("?" + urlencode({"snr": 0.15, "size": 8, "image": 3, "methods": "lime", "lime.n_samples": 50}))
+    assert link.endswith(
+        "?" + urlencode({"snr": 0.15, "size": 8, "image": 3, "methods": "lime", "lime.n_samples": 50})
+    )
     expected = score(explain(PLAIN.replace(method="lime", image=3, options={"samples": 50})))
     assert main([*command.removeprefix("python -m core ").split(), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["images"] == [{"image": 3, **expected.values}]

@@ -6,10 +6,12 @@ from pages.components.shared.fields import REGION_VIEWS as VIEWS
 @pytest.fixture
 def page(app):
     """``page(**choices)`` opens the Regions page by a link."""
+
     def open_page(**chosen):
         app.link(**chosen)
         app.switch_page("pages/regions.py")
         return app.run()
+
     return open_page
 
 
@@ -28,8 +30,9 @@ def test_an_exact_answer_is_called_exact(page):
     assert "the answer is called exact" in text and "queries in" in text
 
 
-@pytest.mark.parametrize("model, scenario, background, snr", [
-    ("LLR", "LIN", "CORR", 0.05), ("CNN", "XOR", "WHITE", 0.6)])
+@pytest.mark.parametrize(
+    "model, scenario, background, snr", [("LLR", "LIN", "CORR", 0.05), ("CNN", "XOR", "WHITE", 0.6)]
+)
 def test_every_kind_of_model_has_regions(page, model, scenario, background, snr):
     for view in (VIEWS[0], VIEWS[2]):
         app = page(model=model, scenario=scenario, background=background, snr=snr, region_view=view)

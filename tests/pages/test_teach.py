@@ -11,28 +11,38 @@ import pytest
 from core import cache, lessons
 from pages.components.shared.fields import FAMILIES
 
-CHARTS = {"idea": (1, 1), "two variables": (1, 2), "weight to pattern": (1, 2), "XOR": (1, 0), "bandwidth": (0, 1),
-          "images": (0, 0)}  # before and after the answer
+CHARTS = {
+    "idea": (1, 1),
+    "two variables": (1, 2),
+    "weight to pattern": (1, 2),
+    "XOR": (1, 0),
+    "bandwidth": (0, 1),
+    "images": (0, 0),
+}  # before and after the answer
 CLOUDS = {"XOR": (0, 4), "bandwidth": (1, 0)}
 
 
 @pytest.fixture
 def lesson(app):
     """``lesson(**choices)`` opens Suppressors by a link."""
+
     def open_page(**chosen):
         app.query_params.update({name: str(value) for name, value in chosen.items()})
         app.switch_page("pages/suppressors.py")
         return app.run()
+
     return open_page
 
 
 @pytest.fixture
 def cards(app):
     """``cards(family)`` opens Methods at a family."""
+
     def open_page(family):
         app.query_params["family"] = family
         app.switch_page("pages/methods.py")
         return app.run()
+
     return open_page
 
 
@@ -79,21 +89,37 @@ def test_the_next_step_begins_with_its_question(lesson):
     assert app.slider(key="sigma_d").value == 2.0
 
 
-@pytest.mark.parametrize("name, text", [("tau", "3"), ("sigma_d", "-1"), ("bandwidth", "x"), ("step", "five"),
-                                        ("guess", "9"), ("lesson_image", "500"), ("correlation", "nan"),
-                                        ("reveal", "yes")])
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("tau", "3"),
+        ("sigma_d", "-1"),
+        ("bandwidth", "x"),
+        ("step", "five"),
+        ("guess", "9"),
+        ("lesson_image", "500"),
+        ("correlation", "nan"),
+        ("reveal", "yes"),
+    ],
+)
 def test_nonsense_in_a_link_is_told_and_the_page_works(lesson, name, text):
     app = lesson(**{name: text})
     assert not app.exception and len(app.warning) == 1 and text in app.warning[0].value
 
 
-@pytest.mark.parametrize("chosen, told", [
-    ({"step": "two variables", "sigma_d": 0.0}, "x2 is always 0"),
-    ({"step": "weight to pattern", "sigma_d": 0.0}, "nothing to suppress"),
-    ({"step": "XOR", "sigma_d": 0.0}, "x3 is always 0"), ({"step": "XOR", "tau": 0.001}, "almost a step"),
-    ({"step": "XOR", "bandwidth": 0.01}, "mostly noise"), ({"step": "bandwidth", "sigma_d": 0.0}, "never varies"),
-    ({"step": "bandwidth", "bandwidth": 0.01}, "barely two points"),
-    ({"step": "XOR", "bandwidth": "inf"}, "PatternLocal")])
+@pytest.mark.parametrize(
+    "chosen, told",
+    [
+        ({"step": "two variables", "sigma_d": 0.0}, "x2 is always 0"),
+        ({"step": "weight to pattern", "sigma_d": 0.0}, "nothing to suppress"),
+        ({"step": "XOR", "sigma_d": 0.0}, "x3 is always 0"),
+        ({"step": "XOR", "tau": 0.001}, "almost a step"),
+        ({"step": "XOR", "bandwidth": 0.01}, "mostly noise"),
+        ({"step": "bandwidth", "sigma_d": 0.0}, "never varies"),
+        ({"step": "bandwidth", "bandwidth": 0.01}, "barely two points"),
+        ({"step": "XOR", "bandwidth": "inf"}, "PatternLocal"),
+    ],
+)
 def test_extreme_sliders_show_what_happens_in_words(lesson, chosen, told):
     app = lesson(reveal=True, **chosen)
     assert not app.exception and told in words(app)
@@ -103,8 +129,9 @@ def test_compare_opens_with_the_step_s_settings(lesson):
     app = lesson(step="images", reveal=True, lesson_image=7)
     next(b for b in app.button if b.label == "Open in Compare").click().run()
     assert app.title[0].value == "Compare explanations"
-    assert app.query_params["image"] == "7" and app.query_params["methods"].split(",") == list(lessons.comparison(
-        "images", lessons.check(lesson_image=7))[1])
+    assert app.query_params["image"] == "7" and app.query_params["methods"].split(",") == list(
+        lessons.comparison("images", lessons.check(lesson_image=7))[1]
+    )
 
 
 def test_the_threshold_curve_is_core_s(lesson):

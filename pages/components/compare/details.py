@@ -15,15 +15,7 @@ from core.types import Attribution, NotApplicable, Spec, Steps
 from pages.components.compare import pinned, snr_series
 from pages.components.shared import choices, fields, score_jobs, scored_results
 from pages.components.shared.charts import draw_chart
-from pages.components.shared.map_panel import (
-    WIDTH,
-    PanelStyle,
-    panel_title,
-    show,
-    show_signed,
-    small_text,
-    thumbnail,
-)
+from pages.components.shared.map_panel import WIDTH, PanelStyle, panel_title, show, show_signed, small_text, thumbnail
 from pages.components.shared.progress import counted
 from pages.components.shared.result_panels import Result
 
@@ -41,7 +33,8 @@ def look(results: Sequence[Result], style: PanelStyle) -> None:
         "PatternLocal step by step": lambda: _patternlocal_steps(drawn[0].attribution.spec, style),
         "variation over seeds": lambda: _variation(drawn, style),
         "pin and compare": lambda: pinned.look(drawn, choices.spec(), style),
-        "SNR series": lambda: snr_series.look(choices.spec(), [r.method for r in drawn], style)}
+        "SNR series": lambda: snr_series.look(choices.spec(), [r.method for r in drawn], style),
+    }
     views[st.session_state.closer]()
 
 
@@ -52,17 +45,32 @@ def _one_pixel(drawn: Sequence[Result]) -> None:
         for name, size in zip(("row", "column"), first.values.shape):
             st.number_input(f"Pixel {name}", 0, size - 1, value=None, key=name, placeholder="none", width=130)
         if st.session_state.row is None or st.session_state.column is None:
-            st.html("<div class='al-quiet' style='padding-bottom:.7rem'>Enter a row and a column to mark a pixel in "
-                    "all panels and read its values.</div>")
+            st.html(
+                "<div class='al-quiet' style='padding-bottom:.7rem'>Enter a row and a column to mark a pixel in "
+                "all panels and read its values.</div>"
+            )
             return
     pixel = st.session_state.row, st.session_state.column
     importance = "important" if first.mask[pixel] else "not important"
     st.caption(f"Row {pixel[0]}, column {pixel[1]}: {importance}, image value {first.image[pixel]:.4g}.")
     share = "Share of |map|, per mille"
-    rows = [{"Method": r.label, "Value": r.attribution.values[pixel],
-             share: 1000 * map_statistics.share_of_mass(r.attribution.values, pixel)} for r in drawn]
-    st.dataframe(rows, hide_index=True, width=520, column_config={
-        "Value": st.column_config.NumberColumn(format="%.4g"), share: st.column_config.NumberColumn(format="%.3f")})
+    rows = [
+        {
+            "Method": r.label,
+            "Value": r.attribution.values[pixel],
+            share: 1000 * map_statistics.share_of_mass(r.attribution.values, pixel),
+        }
+        for r in drawn
+    ]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        width=520,
+        column_config={
+            "Value": st.column_config.NumberColumn(format="%.4g"),
+            share: st.column_config.NumberColumn(format="%.3f"),
+        },
+    )
 
 
 def _patternlocal_steps(spec: Spec, style: PanelStyle) -> None:
@@ -77,7 +85,8 @@ def _patternlocal_steps(spec: Spec, style: PanelStyle) -> None:
         "1 · Surrogate weights": lambda: _weights(steps, spec, style),
         "2 · Neighbourhood": lambda: _neighbours(steps, style),
         "3 · Surrogate output": lambda: _outputs(steps, style),
-        "4 · Pattern": lambda: _pattern(steps, style)}
+        "4 · Pattern": lambda: _pattern(steps, style),
+    }
     with st.container(horizontal=True, gap="small", key="steps"):
         for title, draw in panels.items():
             with st.container(width=WIDTH, gap="xsmall"):
@@ -88,32 +97,46 @@ def _patternlocal_steps(spec: Spec, style: PanelStyle) -> None:
 def _weights(steps: Steps, spec: Spec, style: PanelStyle) -> None:
     show_signed(steps.weights, style, "steps.weights", "The surrogate's weights")
     fit = "exact at the image" if math.isnan(steps.fit) else f"R² {steps.fit:.2f} on its samples"
-    small_text(f"{METHODS[dict(spec.options)['surrogate']].label}, {fit}. These weights extract the class from the "
-               "image; they also cancel noise.")
+    small_text(
+        f"{METHODS[dict(spec.options)['surrogate']].label}, {fit}. These weights extract the class from the "
+        "image; they also cancel noise."
+    )
 
 
 def _neighbours(steps: Steps, style: PanelStyle) -> None:
-    tiles = (f"<figure><img src='{thumbnail(image, 'image', style.theme)}' alt='Training image {number}'>"
-             f"{1000 * steps.neighbours[number]:.2f} ‰</figure>"
-             for image, number in zip(steps.images, steps.nearest))
+    tiles = (
+        f"<figure><img src='{thumbnail(image, 'image', style.theme)}' alt='Training image {number}'>"
+        f"{1000 * steps.neighbours[number]:.2f} ‰</figure>"
+        for image, number in zip(steps.images, steps.nearest)
+    )
     st.html(f"<div class='al-tiles'>{''.join(tiles)}</div>")
-    small_text(f"The training images with the largest weights, of {(steps.neighbours != 0).sum():,}; effective "
-               f"number of neighbours: {map_statistics.effective_number(steps.neighbours):,.0f}.")
+    small_text(
+        f"The training images with the largest weights, of {(steps.neighbours != 0).sum():,}; effective "
+        f"number of neighbours: {map_statistics.effective_number(steps.neighbours):,.0f}."
+    )
 
 
 def _outputs(steps: Steps, style: PanelStyle) -> None:
     surrogate = steps.outputs[steps.compared]
-    draw_chart(screen.scatter(steps.model_outputs, surrogate, "model", "surrogate", style.theme), "steps.outputs",
-               "Surrogate output against model output on the neighbourhood", WIDTH)
+    draw_chart(
+        screen.scatter(steps.model_outputs, surrogate, "model", "surrogate", style.theme),
+        "steps.outputs",
+        "Surrogate output against model output on the neighbourhood",
+        WIDTH,
+    )
     correlation = map_statistics.correlation(steps.model_outputs, surrogate)
-    small_text(f"Surrogate against model on the {len(surrogate)} neighbours with the largest weights, correlation "
-               f"{correlation:.2f}. A surrogate is accurate near the image, not everywhere.")
+    small_text(
+        f"Surrogate against model on the {len(surrogate)} neighbours with the largest weights, correlation "
+        f"{correlation:.2f}. A surrogate is accurate near the image, not everywhere."
+    )
 
 
 def _pattern(steps: Steps, style: PanelStyle) -> None:
     show_signed(steps.pattern, style, "steps.pattern", "The pattern")
-    small_text("Covariance of each pixel with that output over the neighbourhood: pixels that vary with the class "
-               "remain, pixels that only cancel noise drop out.")
+    small_text(
+        "Covariance of each pixel with that output over the neighbourhood: pixels that vary with the class "
+        "remain, pixels that only cancel noise drop out."
+    )
 
 
 def _variation(drawn: Sequence[Result], style: PanelStyle) -> None:
@@ -147,25 +170,43 @@ def _deviation(label: str, attributions: Sequence[Attribution], style: PanelStyl
     """The standard deviation of each pixel over the seeds, as a map."""
     variation = map_statistics.variation([a.values for a in attributions])
     panel_title(f"{label} · deviation")
-    show(heatmap(variation.deviation, 1.0, "magnitude", style.theme, mask=style.mask_of(attributions[0])),
-         f"spread.{attributions[0].spec.method}", f"Standard deviation of {label} over {SEEDS} seeds")
-    small_text("The same for every seed: with these options nothing is random." if variation.identical else
-               f"Standard deviation over {SEEDS} seeds, as a share of the mean map's largest value. On average it is "
-               f"{variation.average:.1f} times the mean map's size.")
+    show(
+        heatmap(variation.deviation, 1.0, "magnitude", style.theme, mask=style.mask_of(attributions[0])),
+        f"spread.{attributions[0].spec.method}",
+        f"Standard deviation of {label} over {SEEDS} seeds",
+    )
+    small_text(
+        "The same for every seed: with these options nothing is random."
+        if variation.identical
+        else f"Standard deviation over {SEEDS} seeds, as a share of the mean map's largest value. On average it is "
+        f"{variation.average:.1f} times the mean map's size."
+    )
 
 
 def _complete(maps: Mapping[str, Sequence[Attribution]]) -> bool:
     """Whether all slow scores are known; those that are not are started."""
-    futures = [score_jobs.start_score(attribution, name) for attributions in maps.values()
-               for attribution in attributions for name in scored_results.SLOW]
+    futures = [
+        score_jobs.start_score(attribution, name)
+        for attributions in maps.values()
+        for attribution in attributions
+        for name in scored_results.SLOW
+    ]
     return all(future.done() for future in futures)
 
 
 def _score_table(maps: Mapping[str, Sequence[Attribution]]) -> None:
     """Mean and deviation of each score, one row per method."""
-    st.dataframe([{"Method": METHODS[method].label,
-                   **{metric.label: _score_over_seeds(attributions, metric) for metric in METRICS.values()}}
-                  for method, attributions in maps.items()], hide_index=True, width=620)
+    st.dataframe(
+        [
+            {
+                "Method": METHODS[method].label,
+                **{metric.label: _score_over_seeds(attributions, metric) for metric in METRICS.values()},
+            }
+            for method, attributions in maps.items()
+        ],
+        hide_index=True,
+        width=620,
+    )
 
 
 def _score_over_seeds(attributions: Sequence[Attribution], metric: MetricEntry) -> str:

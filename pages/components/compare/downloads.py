@@ -34,11 +34,19 @@ def bar(results: Sequence[Result], scale: str, outline: bool) -> None:
         "Scores (csv)": ("csv", "text/csv", lambda: table(done, "csv")),
         "Scores (parquet)": ("parquet", "application/octet-stream", lambda: table(done, "parquet")),
         "Settings (json)": ("json", "application/json", lambda: settings(done)),
-        "Report (html)": ("html", "text/html", lambda: report(done, scale, outline))}
+        "Report (html)": ("html", "text/html", lambda: report(done, scale, outline)),
+    }
     with st.container(horizontal=True, gap="small"):
         for label, (ending, mime, build) in files.items():
-            st.download_button(label, build, f"{name}.{ending}", mime, on_click="ignore", key=f"download.{ending}",
-                               icon=":material/download:")
+            st.download_button(
+                label,
+                build,
+                f"{name}.{ending}",
+                mime,
+                on_click="ignore",
+                key=f"download.{ending}",
+                icon=":material/download:",
+            )
         share.popover(lambda: share.of_maps([r.attribution.spec for r in done]))
     st.page_link(ROOT / "pages" / "figure.py", label="Open in the Figure studio", icon=":material/frame_inspect:")
 
@@ -53,10 +61,15 @@ def rows(results: Sequence[Result]) -> list[dict]:
     table = []
     for r in results:
         score = scored(r)
-        table.append({
-            "method": r.method, **{n: None if math.isnan(score[n]) else score[n] for n in METRICS},
-            "undefined": "; ".join(score.reasons.values()), "seconds": round(r.attribution.seconds, 4),
-            "options": json.dumps(dict(r.attribution.spec.options))})
+        table.append(
+            {
+                "method": r.method,
+                **{n: None if math.isnan(score[n]) else score[n] for n in METRICS},
+                "undefined": "; ".join(score.reasons.values()),
+                "seconds": round(r.attribution.seconds, 4),
+                "options": json.dumps(dict(r.attribution.spec.options)),
+            }
+        )
     return table
 
 
@@ -87,16 +100,20 @@ def report(results: Sequence[Result], scale: str, outline: bool) -> bytes:
     """The comparison as one html file that needs nothing else."""
     from core import studio
 
-    return studio.report(figure(results, scale, outline).replace(below=tuple(METRICS)),
-                         share.of_maps([r.attribution.spec for r in results]))
+    return studio.report(
+        figure(results, scale, outline).replace(below=tuple(METRICS)),
+        share.of_maps([r.attribution.spec for r in results]),
+    )
 
 
 def arrays(results: Sequence[Result]) -> bytes:
     """Image, mask and maps as an npz file, with settings and scores as JSON texts."""
     first = results[0].attribution
     maps = {f"map_{r.method}": r.attribution.values for r in results}
-    return npz({"image": first.image, "mask": first.mask, **maps},
-               {"spec": settings(results), "scores": json.dumps(rows(results))})
+    return npz(
+        {"image": first.image, "mask": first.mask, **maps},
+        {"spec": settings(results), "scores": json.dumps(rows(results))},
+    )
 
 
 def table(results: Sequence[Result], ending: str) -> bytes:

@@ -12,15 +12,7 @@ from core.figures.style import scaled
 from core.registry import METHODS, METRICS
 from core.types import Attribution, InputError, NotApplicable, Spec
 from pages.components.shared import choices, fields
-from pages.components.shared.map_panel import (
-    WIDTH,
-    PanelStyle,
-    map_panel,
-    panel_title,
-    show,
-    show_signed,
-    small_text,
-)
+from pages.components.shared.map_panel import WIDTH, PanelStyle, map_panel, panel_title, show, show_signed, small_text
 from pages.components.shared.result_panels import Result
 
 
@@ -42,22 +34,29 @@ def look(drawn: Sequence[Result], spec: Spec, style: PanelStyle) -> None:
         _maps(a, b, style)
         _scores(a, b)
         changes = differences(a.spec, b.spec)
-        small_text(f"Changed from A to B: {'; '.join(changes)}." if changes else
-                   "A and B are the same: change any setting.")
+        small_text(
+            f"Changed from A to B: {'; '.join(changes)}." if changes else "A and B are the same: change any setting."
+        )
 
 
 def _pin_bar(drawn: Sequence[Result]) -> None:
     """The choice of a result, and buttons that pin and unpin it."""
+
     def pin(text: str) -> None:
         st.session_state.pin = text
 
     attributions = {r.method: r.attribution for r in drawn}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        method = st.selectbox("Result", list(attributions), format_func=lambda name: METHODS[name].label, width=240,
-                              help="Pin a result as A, then change image, data, model or options: B is the same "
-                                   "method with those.")
-        st.button("Pin as A", icon=":material/keep:", on_click=pin,
-                  args=(fields.spec_text(attributions[method].spec),))
+        method = st.selectbox(
+            "Result",
+            list(attributions),
+            format_func=lambda name: METHODS[name].label,
+            width=240,
+            help="Pin a result as A, then change image, data, model or options: B is the same method with those.",
+        )
+        st.button(
+            "Pin as A", icon=":material/keep:", on_click=pin, args=(fields.spec_text(attributions[method].spec),)
+        )
         if st.session_state.pin:
             st.button("Unpin", icon=":material/keep_off:", on_click=pin, args=("",))
 
@@ -69,8 +68,11 @@ def _maps(a: Attribution, b: Attribution, style: PanelStyle) -> None:
         for name, attribution in (("A", a), ("B", b)):
             with st.container(width=WIDTH, gap="xsmall", key=f"pinned.{name}"):
                 panel_title(f"{name} · {label}")
-                show(map_panel(attribution, scaled(attribution.values), 1.0, style), f"pinned.map.{name}",
-                     f"{label} map of test image {attribution.spec.image}.")
+                show(
+                    map_panel(attribution, scaled(attribution.values), 1.0, style),
+                    f"pinned.map.{name}",
+                    f"{label} map of test image {attribution.spec.image}.",
+                )
                 spec = attribution.spec
                 small_text(f"{model_library.data_name(spec)}, {spec.model}, image {spec.image}")
         with st.container(width=WIDTH, gap="xsmall", key="pinned.difference"):
@@ -83,11 +85,18 @@ def _maps(a: Attribution, b: Attribution, style: PanelStyle) -> None:
 
 def _difference(a: Attribution, b: Attribution, style: PanelStyle) -> None:
     difference = scaled(b.values) - scaled(a.values)
-    show_signed(difference, style, "pinned.map.difference", mask=style.mask_of(b),
-                alt=f"Difference of the two maps, at most {abs(difference).max():.3g} of their largest value.")
+    show_signed(
+        difference,
+        style,
+        "pinned.map.difference",
+        mask=style.mask_of(b),
+        alt=f"Difference of the two maps, at most {abs(difference).max():.3g} of their largest value.",
+    )
     correlation = map_statistics.correlation(a.values, b.values)
-    small_text("Both divided by their largest value; correlation "
-               + ("undefined: one map is constant" if math.isnan(correlation) else f"{correlation:.3f}"))
+    small_text(
+        "Both divided by their largest value; correlation "
+        + ("undefined: one map is constant" if math.isnan(correlation) else f"{correlation:.3f}")
+    )
 
 
 def _scores(a: Attribution, b: Attribution) -> None:
@@ -96,10 +105,22 @@ def _scores(a: Attribution, b: Attribution) -> None:
     rows = []
     for name, metric in METRICS.items():
         of_a, of_b = (score[name] for score in scores)
-        rows.append({"Score": metric.label, "A": of_a, "B": of_b, "B − A": of_b - of_a,
-                     "": _verdict(of_a, of_b, metric.lower_is_better)})
-    st.dataframe(rows, hide_index=True, width=520, key="pinned.scores", column_config={
-        column: st.column_config.NumberColumn(format="%.4f") for column in ("A", "B", "B − A")})
+        rows.append(
+            {
+                "Score": metric.label,
+                "A": of_a,
+                "B": of_b,
+                "B − A": of_b - of_a,
+                "": _verdict(of_a, of_b, metric.lower_is_better),
+            }
+        )
+    st.dataframe(
+        rows,
+        hide_index=True,
+        width=520,
+        key="pinned.scores",
+        column_config={column: st.column_config.NumberColumn(format="%.4f") for column in ("A", "B", "B − A")},
+    )
 
 
 def _verdict(a: float, b: float, lower_is_better: bool) -> str:
@@ -113,7 +134,16 @@ def _verdict(a: float, b: float, lower_is_better: bool) -> str:
 def differences(a: Spec, b: Spec) -> list[str]:
     """Every field and option in which two Specs differ: ``image 0 → 6``."""
     of_a, of_b = (s.to_dict() for s in (a, b))
-    of_a, of_b = ({**{n: v for n, v in values.items() if n not in ("options", "data_options")},
-                   **values.get("data_options", {}), **values["options"]} for values in (of_a, of_b))
-    return [f"{name.replace('_', ' ')} {of_a.get(name, '–')} → {of_b.get(name, '–')}"
-            for name in dict.fromkeys([*of_a, *of_b]) if of_a.get(name) != of_b.get(name)]
+    of_a, of_b = (
+        {
+            **{n: v for n, v in values.items() if n not in ("options", "data_options")},
+            **values.get("data_options", {}),
+            **values["options"],
+        }
+        for values in (of_a, of_b)
+    )
+    return [
+        f"{name.replace('_', ' ')} {of_a.get(name, '–')} → {of_b.get(name, '–')}"
+        for name in dict.fromkeys([*of_a, *of_b])
+        if of_a.get(name) != of_b.get(name)
+    ]

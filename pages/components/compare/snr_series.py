@@ -67,12 +67,23 @@ def _frames(spec: Spec, methods: Sequence[str], snrs: Sequence[float]) -> Frames
 
 def _table(frames: Frames) -> None:
     """Scores against SNR: what the panels show one after another."""
-    rows = [{"SNR": f"{snr:g}", "Method": METHODS[r.method].label, **_scores(r.score)}
-            for snr, results in frames.items() for r in results if r.attribution]
-    st.dataframe(rows, hide_index=True, width=520, key="morph.table", column_config={
-        m.label: st.column_config.NumberColumn(format="%.4f") for m in METRICS.values()})
-    small_text("The same image number at every SNR: shapes and noise are the same, only their mixture changes. Each "
-               "SNR has its own model.")
+    rows = [
+        {"SNR": f"{snr:g}", "Method": METHODS[r.method].label, **_scores(r.score)}
+        for snr, results in frames.items()
+        for r in results
+        if r.attribution
+    ]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        width=520,
+        key="morph.table",
+        column_config={m.label: st.column_config.NumberColumn(format="%.4f") for m in METRICS.values()},
+    )
+    small_text(
+        "The same image number at every SNR: shapes and noise are the same, only their mixture changes. Each "
+        "SNR has its own model."
+    )
 
 
 def _scores(score: Score | None) -> dict[str, float | None]:

@@ -24,8 +24,15 @@ def style() -> None:
 
 def choose_family() -> None:
     """The choice of a family of cards, or the glossary."""
-    st.segmented_control("Family", fields.FAMILIES, key="family", required=True, label_visibility="collapsed",
-                         wrap=True, format_func=lambda text: text[0].upper() + text[1:])
+    st.segmented_control(
+        "Family",
+        fields.FAMILIES,
+        key="family",
+        required=True,
+        label_visibility="collapsed",
+        wrap=True,
+        format_func=lambda text: text[0].upper() + text[1:],
+    )
 
 
 def show_family() -> None:
@@ -37,8 +44,9 @@ def show_family() -> None:
 
 
 def _glossary() -> None:
-    entries = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>"
-                      for name, text in lessons.GLOSSARY.items())
+    entries = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in lessons.GLOSSARY.items()
+    )
     st.html(f"<dl class='al-words'>{entries}</dl>")
 
 
@@ -55,26 +63,33 @@ def _cards(family: str) -> None:
 def card(entry: Entry, example: lessons.Example, theme: Theme) -> str:
     """One entry as HTML: idea, formula, example, when it misleads, options, cost, reference."""
     pictures = "".join(_picture(p, theme, entry.label) for p in example.pictures)
-    parts = [f"<h3>{escape(entry.label)}</h3>", pictures or f"<p class='al-facts'>{escape(example.reason)}</p>",
-             f"<p>{escape(entry.summary)}</p>"]
+    parts = [
+        f"<h3>{escape(entry.label)}</h3>",
+        pictures or f"<p class='al-facts'>{escape(example.reason)}</p>",
+        f"<p>{escape(entry.summary)}</p>",
+    ]
     if entry.formula:
         parts.append(f"<p class='al-formula'>{escape(entry.formula)}</p>")
     if entry.misleads:
         parts.append(f"<p><b>When it misleads.</b> {escape(entry.misleads)}</p>")
     if entry.options:
         number = "1 option" if len(entry.options) == 1 else f"{len(entry.options)} options"
-        parts.append(f"<details><summary>{number}</summary><dl>"
-                     + "".join(map(_option, entry.options)) + "</dl></details>")
+        parts.append(
+            f"<details><summary>{number}</summary><dl>" + "".join(map(_option, entry.options)) + "</dl></details>"
+        )
     if not math.isnan(example.seconds):
-        parts.append(f"<p class='al-facts'>Cost: {_time(example.seconds)} {escape(example.work)}, measured on this "
-                     "computer.</p>")
+        parts.append(
+            f"<p class='al-facts'>Cost: {_time(example.seconds)} {escape(example.work)}, measured on this "
+            "computer.</p>"
+        )
     parts.append(f"<p class='al-facts'>Source: {escape(entry.reference)}<br>Name: {escape(entry.name)}</p>")
     return f"<article class='al-card'>{''.join(parts)}</article>"
 
 
 def _option(option: Option) -> str:
-    allowed = ", ".join(map(str, option.choices)) or ("on or off" if isinstance(option.default, bool) else
-                                                      f"{option.low:g} to {option.high:g}")
+    allowed = ", ".join(map(str, option.choices)) or (
+        "on or off" if isinstance(option.default, bool) else f"{option.low:g} to {option.high:g}"
+    )
     default = "on" if option.default is True else "off" if option.default is False else option.default
     given = "" if default is None else f" = {default}"
     return f"<dt>{escape(option.label)}{escape(given)}</dt><dd>{escape(option.help)} <i>{escape(allowed)}</i></dd>"
@@ -82,9 +97,11 @@ def _option(option: Option) -> str:
 
 def _picture(picture: lessons.Picture, theme: Theme, label: str) -> str:
     alt, source = f"{label}: {picture.caption}", thumbnail(picture.values, picture.kind, theme, picture.mask)
-    return (f"<figure style='width:{EDGE}px'><img src='{source}' "
-            f"alt='{escape(alt, quote=True)}' width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>")
+    return (
+        f"<figure style='width:{EDGE}px'><img src='{source}' "
+        f"alt='{escape(alt, quote=True)}' width='{EDGE}' height='{EDGE}'>{escape(picture.caption)}</figure>"
+    )
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:{'.2g' if seconds < .0095 else '.0f'}} ms"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:{'.2g' if seconds < 0.0095 else '.0f'}} ms"

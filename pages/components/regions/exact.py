@@ -29,12 +29,19 @@ def decide(spec: Spec) -> regions.Decision:
 
 def decision_features(spec: Spec, style: PanelStyle) -> None:
     """The image, OpenAPI's weights, the model's own weights, and the strongest of them on the image."""
-    small_text("A ReLU network, or a tree of linear models, is linear in a region around each image. OpenAPI "
-               "recovers the weights of that region from probabilities alone and tests them; here the model's own "
-               "weights are known for comparison.")
-    st.segmented_control("Sampling", regions.SAMPLINGS, key="sampling", required=True,
-                         help="orthogonal: one step along each pixel. hypercube: as published; every round solves a "
-                              "system with as many equations as pixels, half a minute or more at 64 × 64.")
+    small_text(
+        "A ReLU network, or a tree of linear models, is linear in a region around each image. OpenAPI "
+        "recovers the weights of that region from probabilities alone and tests them; here the model's own "
+        "weights are known for comparison."
+    )
+    st.segmented_control(
+        "Sampling",
+        regions.SAMPLINGS,
+        key="sampling",
+        required=True,
+        help="orthogonal: one step along each pixel. hypercube: as published; every round solves a "
+        "system with as many equations as pixels, half a minute or more at 64 × 64.",
+    )
     decision = decide(spec)
     with st.container(horizontal=True, gap="small", key="decision"):
         _image(decision, spec, style)
@@ -43,9 +50,11 @@ def decision_features(spec: Spec, style: PanelStyle) -> None:
         if decision.features.exact:
             _overlay(decision, style)
     if decision.features.exact:
-        st.html(f"<div class='al-scores'><b>L1 distance to the model's own weights: {decision.error:.1e}</b> of "
-                f"their size. OpenAPI's test points bound it by {decision.features.error:.1e} without knowing "
-                "them; below 1e-6 the answer is called exact.</div>")
+        st.html(
+            f"<div class='al-scores'><b>L1 distance to the model's own weights: {decision.error:.1e}</b> of "
+            f"their size. OpenAPI's test points bound it by {decision.features.error:.1e} without knowing "
+            "them; below 1e-6 the answer is called exact.</div>"
+        )
     _rounds(decision)
 
 
@@ -79,14 +88,24 @@ def _own_weights(decision: regions.Decision, style: PanelStyle) -> None:
 def _overlay(decision: regions.Decision, style: PanelStyle) -> None:
     with st.container(width=WIDTH, gap="xsmall"):
         panel_title("On the image")
-        show(image_panel(decision.image, style, over=strongest(decision.values)), "region.overlay",
-             "The strongest weights drawn over the image.")
+        show(
+            image_panel(decision.image, style, over=strongest(decision.values)),
+            "region.overlay",
+            "The strongest weights drawn over the image.",
+        )
         small_text("The tenth of the pixels with the largest |weight|: red for the class, blue against it")
 
 
 def _rounds(decision: regions.Decision) -> None:
     with st.expander("Rounds"):
-        st.dataframe([{"Radius": r.radius, "Largest residual": r.residual, "Accepted": "yes" if r.accepted else "no"}
-                      for r in decision.features.trace], hide_index=True,
-                     column_config={"Radius": st.column_config.NumberColumn(format="%.3g"),
-                                    "Largest residual": st.column_config.NumberColumn(format="%.2e")})
+        st.dataframe(
+            [
+                {"Radius": r.radius, "Largest residual": r.residual, "Accepted": "yes" if r.accepted else "no"}
+                for r in decision.features.trace
+            ],
+            hide_index=True,
+            column_config={
+                "Radius": st.column_config.NumberColumn(format="%.3g"),
+                "Largest residual": st.column_config.NumberColumn(format="%.2e"),
+            },
+        )

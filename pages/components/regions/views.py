@@ -18,13 +18,20 @@ VIEWS: dict[str, Callable[[Spec, PanelStyle], None]] = {
     "line scan": other_inputs.line_scan,
     "finite-difference estimates": methods.finite_differences,
     "deletion curve": methods.deletion_curves,
-    "exact can still mislead": methods.weights_and_pattern}
+    "exact can still mislead": methods.weights_and_pattern,
+}
 
 
 def choose() -> None:
     """The choice of a view."""
-    st.segmented_control("View", fields.REGION_VIEWS, key="region_view", required=True, label_visibility="collapsed",
-                         format_func=fields.sentence)
+    st.segmented_control(
+        "View",
+        fields.REGION_VIEWS,
+        key="region_view",
+        required=True,
+        label_visibility="collapsed",
+        format_func=fields.sentence,
+    )
 
 
 def show(spec: Spec) -> None:

@@ -6,16 +6,24 @@ from typing import Any
 
 import streamlit as st
 
-EMPTY = {"data": [{"type": "scatter", "x": [0], "y": [0], "visible": False}],
-         "layout": {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-                    "xaxis": {"visible": False}, "yaxis": {"visible": False}}}
+EMPTY = {
+    "data": [{"type": "scatter", "x": [0], "y": [0], "visible": False}],
+    "layout": {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": {"visible": False},
+        "yaxis": {"visible": False},
+    },
+}
 
 
-def draw_chart(figure: Any, key: str, alt: str | None, height: int, *, width: int | str = "stretch",
-               container: Any = st) -> None:
+def draw_chart(
+    figure: Any, key: str, alt: str | None, height: int, *, width: int | str = "stretch", container: Any = st
+) -> None:
     """Draws a plotly figure, ``height`` (and ``width``) in pixels, on the page or in a container."""
-    container.plotly_chart(figure, key=key, alt=alt, theme=None, height=height, width=width,
-                           config={"displayModeBar": False})
+    container.plotly_chart(
+        figure, key=key, alt=alt, theme=None, height=height, width=width, config={"displayModeBar": False}
+    )
 
 
 def fetch_charts() -> None:

@@ -1,6 +1,6 @@
 """What the reader has chosen, in the session and in the address: copying one restores the other.
 
-Which choices there are stands in pages.components.shared.fields. Streamlit's own binding of widgets to addresses is not
+pages.components.shared.fields lists the choices there are. Streamlit's own binding of widgets to addresses is not
 used: it does not follow values set by code (previous, next, nearest ready SNR), and it drops a bad value without a
 word.
 """
@@ -40,8 +40,10 @@ def to_data(kept: Any) -> None:
     """Makes choices fit the chosen data set: its defaults in place of what it does not have."""
     if kept["model"] not in models_for(kept["dataset"]):
         if st.query_params.get("model") == kept["model"]:
-            tell(f"{kept['model']} is not made for {DATASETS[kept['dataset']].label}; "
-                 f"{' and '.join(models_for(kept['dataset']))} are.")
+            tell(
+                f"{kept['model']} is not made for {DATASETS[kept['dataset']].label}; "
+                f"{' and '.join(models_for(kept['dataset']))} are."
+            )
         kept["model"] = usual_model(kept["dataset"])
     for name, option in fields.data_options(kept["dataset"]).items():
         try:
@@ -72,7 +74,8 @@ def tell(notice: str) -> None:
 def renamed(old: str, new: str) -> None:
     """Adds a notice of a name that has changed since the address was written."""
     st.session_state.setdefault(NOTICES, []).append(
-        f"The link is from an earlier version: {old} is now called {new}.")
+        f"The link is from an earlier version: {old} is now called {new}."
+    )
 
 
 def notices() -> list[str]:
@@ -118,10 +121,14 @@ def set_method_options(method: str, values: Mapping[str, Any]) -> None:
 
 
 def _address(kept: Mapping[str, Any]) -> dict[str, str]:
-    plain = {name: SEPARATORS.get(name, ",").join(kept[name]) if isinstance(kept[name], list) else str(kept[name])
-             for name, (default, _) in fields.readers(kept["dataset"]).items() if kept[name] != default}
-    options = {f"{method}.{name}": str(value) for method, values in kept[OPTIONS].items()
-               for name, value in values.items()}
+    plain = {
+        name: SEPARATORS.get(name, ",").join(kept[name]) if isinstance(kept[name], list) else str(kept[name])
+        for name, (default, _) in fields.readers(kept["dataset"]).items()
+        if kept[name] != default
+    }
+    options = {
+        f"{method}.{name}": str(value) for method, values in kept[OPTIONS].items() for name, value in values.items()
+    }
     return plain | options
 
 

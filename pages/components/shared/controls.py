@@ -14,9 +14,16 @@ from pages.components.shared import choices, fields
 
 GRID = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WORDS = {
-    "default": "As published", "union": "All shapes", "shown": "Shown shapes",
-    "margin": "Margin", "probability": "Probability", "predicted": "Predicted class", "true": "True class",
-    "panel": "Per panel", "shared": "Shared", "raw": "Raw",
+    "default": "As published",
+    "union": "All shapes",
+    "shown": "Shown shapes",
+    "margin": "Margin",
+    "probability": "Probability",
+    "predicted": "Predicted class",
+    "true": "True class",
+    "panel": "Per panel",
+    "shared": "Shared",
+    "raw": "Raw",
 }
 
 
@@ -24,28 +31,54 @@ def data_and_model() -> None:
     """The sidebar: data set, scenario, background, size, SNR, model, and what is explained."""
     with st.sidebar:
         st.subheader("Data")
-        st.selectbox("Data set", list(DATASETS), format_func=lambda n: DATASETS[n].label, key="dataset",
-                     on_change=lambda: choices.to_data(st.session_state),
-                     help=" ".join(f"**{d.label}**: {d.summary}" for d in DATASETS.values()))
+        st.selectbox(
+            "Data set",
+            list(DATASETS),
+            format_func=lambda n: DATASETS[n].label,
+            key="dataset",
+            on_change=lambda: choices.to_data(st.session_state),
+            help=" ".join(f"**{d.label}**: {d.summary}" for d in DATASETS.values()),
+        )
         data = DATASETS[st.session_state.dataset]
         for option in fields.data_options(data.name).values():
             data_widget(option)
         st.subheader("Model")
         fitting = models_for(data.name)
-        st.segmented_control("Kind", fitting, key="model", required=True, on_change=to_ready_snr,
-                             label_visibility="collapsed", width="stretch",
-                             help=" ".join(f"**{name}**: {MODELS[name].summary}" for name in fitting))
+        st.segmented_control(
+            "Kind",
+            fitting,
+            key="model",
+            required=True,
+            on_change=to_ready_snr,
+            label_visibility="collapsed",
+            width="stretch",
+            help=" ".join(f"**{name}**: {MODELS[name].summary}" for name in fitting),
+        )
         accuracy(choices.spec())
         with st.expander("What is explained, and the truth" if data.has_ground_truth else "What is explained"):
             for name, label, text in (
-                    ("output", "Explained output", "The margin is the logit difference; the probability saturates "
-                     "when the model is sure, and its gradient vanishes."),
-                    ("target", "Of which class", "The class the model predicts, or the label."),
-                    ("truth", "Important pixels", "As published: all shapes of the scenario (the absence of a shape "
-                     "tells something too); RIGID: the shape in this image."))[:3 if data.has_ground_truth else 2]:
+                (
+                    "output",
+                    "Explained output",
+                    "The margin is the logit difference; the probability saturates "
+                    "when the model is sure, and its gradient vanishes.",
+                ),
+                ("target", "Of which class", "The class the model predicts, or the label."),
+                (
+                    "truth",
+                    "Important pixels",
+                    "As published: all shapes of the scenario (the absence of a shape "
+                    "tells something too); RIGID: the shape in this image.",
+                ),
+            )[: 3 if data.has_ground_truth else 2]:
                 st.selectbox(label, SPEC_CHOICES[name], key=name, help=text, format_func=WORDS.get)
-            st.number_input("Seed of random methods", 0, 2**31 - 1, key="seed",
-                            help="The same seed gives the same map, everywhere.")
+            st.number_input(
+                "Seed of random methods",
+                0,
+                2**31 - 1,
+                key="seed",
+                help="The same seed gives the same map, everywhere.",
+            )
 
 
 def data_widget(option: Option) -> None:
@@ -53,16 +86,30 @@ def data_widget(option: Option) -> None:
     if option.name == "snr":
         snr_slider()
     elif option.choices:
-        st.segmented_control(option.label, option.choices, key=option.name, help=option.help, required=True,
-                             on_change=to_ready_snr, width="stretch",
-                             format_func=option.text if option.form else str)
+        st.segmented_control(
+            option.label,
+            option.choices,
+            key=option.name,
+            help=option.help,
+            required=True,
+            on_change=to_ready_snr,
+            width="stretch",
+            format_func=option.text if option.form else str,
+        )
     elif isinstance(option.default, bool):
         st.toggle(option.label, key=option.name, help=option.help, on_change=to_ready_snr)
     else:
         whole = isinstance(option.default, int)
         low, high = (int(option.low), int(option.high)) if whole else (option.low, option.high)
-        st.slider(option.label, low, high, key=option.name, help=option.help, on_change=to_ready_snr,
-                  step=1 if whole else 0.05 if option.high > 1 else 0.01)
+        st.slider(
+            option.label,
+            low,
+            high,
+            key=option.name,
+            help=option.help,
+            on_change=to_ready_snr,
+            step=1 if whole else 0.05 if option.high > 1 else 0.01,
+        )
 
 
 def snr_slider() -> None:
@@ -70,9 +117,14 @@ def snr_slider() -> None:
     # What is ready does not stand in the labels: the browser sends labels back, and they must not change.
     ready = ready_snrs(choices.spec())
     values = sorted({*GRID, *ready, st.session_state.snr})
-    st.select_slider("SNR", values, key="snr", format_func=lambda v: f"{v:g}",
-                     help="The share of the shape in the mixture with the noise. A value without a trained model "
-                     "can be trained here in a minute or more.")
+    st.select_slider(
+        "SNR",
+        values,
+        key="snr",
+        format_func=lambda v: f"{v:g}",
+        help="The share of the shape in the mixture with the noise. A value without a trained model "
+        "can be trained here in a minute or more.",
+    )
     st.caption(f"Trained {st.session_state.model}: {', '.join(f'{v:g}' for v in ready) or 'none'}")
 
 
@@ -114,8 +166,9 @@ def image_bar(spec: Spec) -> int | None:
 
     for name, size in zip(("row", "column"), pipeline.dataset(spec).test.x.shape[1:]):
         if st.session_state[name] is not None and st.session_state[name] >= size:
-            choices.tell(f"Pixel {name} {st.session_state[name]} lies outside the image, whose {name}s are 0 to "
-                         f"{size - 1}.")
+            choices.tell(
+                f"Pixel {name} {st.session_state[name]} lies outside the image, whose {name}s are 0 to {size - 1}."
+            )
             st.session_state[name] = None
 
     def go(step: int) -> None:
@@ -131,10 +184,19 @@ def image_bar(spec: Spec) -> int | None:
         st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(-1,), disabled=not passing)
         st.button("Next", icon=":material/chevron_right:", on_click=go, args=(1,), disabled=not passing)
         st.button("Random", icon=":material/shuffle:", on_click=go_anywhere, disabled=not passing)
-        st.selectbox("Show", list(filters), key="images", width=140, format_func=lambda name: named(
-            classes[filters[name]["label"]], name) if "label" in filters[name] else name)
-        st.markdown(f"<div class='al-quiet' style='padding-bottom:1.5rem'>{len(passing)} of {total} images</div>",
-                    unsafe_allow_html=True)
+        st.selectbox(
+            "Show",
+            list(filters),
+            key="images",
+            width=140,
+            format_func=lambda name: (
+                named(classes[filters[name]["label"]], name) if "label" in filters[name] else name
+            ),
+        )
+        st.markdown(
+            f"<div class='al-quiet' style='padding-bottom:1.5rem'>{len(passing)} of {total} images</div>",
+            unsafe_allow_html=True,
+        )
     return st.session_state.image if passing else None
 
 
@@ -148,10 +210,17 @@ def view_bar() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Methods", list(METHODS), key="methods", format_func=lambda n: METHODS[n].label)
         with st.popover("View", icon=":material/visibility:"):
-            st.segmented_control("Colour scale", list(SCALES), key="scale", required=True, format_func=WORDS.get,
-                                 help=" ".join(f"**{WORDS[n]}**: {text}." for n, text in SCALES.items()))
-            st.segmented_control("Order", fields.SORTS, key="sort", required=True,
-                                 help="As chosen, or the best score first.")
+            st.segmented_control(
+                "Colour scale",
+                list(SCALES),
+                key="scale",
+                required=True,
+                format_func=WORDS.get,
+                help=" ".join(f"**{WORDS[n]}**: {text}." for n, text in SCALES.items()),
+            )
+            st.segmented_control(
+                "Order", fields.sorts(), key="sort", required=True, help="As chosen, or the best score first."
+            )
             st.toggle("Outline of the important pixels", key="outline")
             st.toggle("Scores as a table", key="table")
 
@@ -160,8 +229,9 @@ def method_options(method: str) -> None:
     """A method's name, with its options in a form behind it; nothing is computed before Apply."""
     entry = METHODS[method]
     # The first words are for screen readers; the style sheet shows the name alone.
-    popover = st.popover(f"Options of **{entry.label}**", type="tertiary", on_change="rerun", width="stretch",
-                         key=f"{method}.popover")
+    popover = st.popover(
+        f"Options of **{entry.label}**", type="tertiary", on_change="rerun", width="stretch", key=f"{method}.popover"
+    )
     if not popover.open:
         return
     given = entry.check(choices.method_options(method))
@@ -192,7 +262,9 @@ def option_widget(key: str, option: Option, value):
     if isinstance(option.default, int):
         return st.number_input(option.label, int(option.low), int(option.high), value, key=key, help=text)
     if option.log:
-        return st.number_input(option.label, option.low, option.high, value, step=value / 10, format="%g",
-                               key=key, help=text)
-    return st.slider(option.label, option.low, option.high, value, step=0.05 if option.high > 1 else 0.01, key=key,
-                     help=text)
+        return st.number_input(
+            option.label, option.low, option.high, value, step=value / 10, format="%g", key=key, help=text
+        )
+    return st.slider(
+        option.label, option.low, option.high, value, step=0.05 if option.high > 1 else 0.01, key=key, help=text
+    )

@@ -14,24 +14,21 @@ from core import lessons
 from core.figures.style import SCALES
 from core.pipeline import DEFAULT_METHODS
 from core.regions import COMPARISON_POINTS, SAMPLINGS
-from core.registry import (
-    DATASETS,
-    METHODS,
-    METRICS,
-    MODELS,
-    Entry,
-    Option,
-    canonical,
-    non_default_fields,
-    spec_of,
-)
+from core.registry import DATASETS, METHODS, METRICS, MODELS, Entry, Option, canonical, non_default_fields, spec_of
 from core.types import SPEC_CHOICES, InputError, Spec, one_of, whole_number
 
 ALL_IMAGES = "all images"
-SORTS = ("as chosen", "EMD", "IME", "Precision")
+AS_CHOSEN = "as chosen"
 DETAILS = ("one pixel", "PatternLocal step by step", "variation over seeds", "pin and compare", "SNR series")
-REGION_VIEWS = ("decision features", "same region", "region map", "line scan", "finite-difference estimates",
-                "deletion curve", "exact can still mislead")
+REGION_VIEWS = (
+    "decision features",
+    "same region",
+    "region map",
+    "line scan",
+    "finite-difference estimates",
+    "deletion curve",
+    "exact can still mislead",
+)
 PICTURED = ("maps", "curve")
 FAMILIES = ("methods", "metrics", "data sets", "models", "glossary")
 
@@ -56,11 +53,20 @@ def data_options(dataset: str) -> dict[str, Option]:
 
 def readers(dataset: str) -> dict[str, tuple[Any, Reader]]:
     """Every choice with its default, and how a text from an address is checked, for one data set."""
+
     def of(option: Option) -> tuple[Any, Reader]:
         return option.default, lambda _, text: option.check(text)
 
-    return {"dataset": (Spec.dataset, _choice(DATASETS)),
-            **{name: of(option) for name, option in data_options(dataset).items()}, **READERS}
+    return {
+        "dataset": (Spec.dataset, _choice(DATASETS)),
+        **{name: of(option) for name, option in data_options(dataset).items()},
+        **READERS,
+    }
+
+
+def sorts() -> tuple[str, ...]:
+    """The orders of results: as chosen, or by a metric."""
+    return AS_CHOSEN, *(metric.label for metric in METRICS.values())
 
 
 def names() -> list[str]:
@@ -92,6 +98,7 @@ def filters(dataset: str) -> dict[str, dict[str, Any]]:
 
 def _studio(name: str) -> Callable[[str, str], Any]:
     """A reader for a list of rows or columns; core.studio is loaded when a link speaks of a figure, not before."""
+
     def read(_: str, text: str) -> list[str]:
         from core import studio
 
@@ -99,6 +106,7 @@ def _studio(name: str) -> Callable[[str, str], Any]:
         for part in parts:
             studio.read_row(part, PLAIN) if name == "rows" else studio.read_column(part, {})
         return parts
+
     return read
 
 
@@ -107,6 +115,7 @@ def _layout(name: str) -> Callable[[str, str], Any]:
         from core import studio
 
         return getattr(studio.layout({name: text}), name)
+
     return read
 
 
@@ -162,7 +171,7 @@ READERS: dict[str, tuple[Any, Reader]] = {
     "methods": (list(DEFAULT_METHODS), _methods),
     "scale": ("panel", _choice(SCALES)),
     "outline": (True, _flag),
-    "sort": ("as chosen", _choice(SORTS)),
+    "sort": (AS_CHOSEN, lambda name, text: one_of(name, text, sorts())),
     "row": (None, _whole(0, 10**4)),
     "column": (None, _whole(0, 10**4)),
     "table": (False, _flag),
@@ -210,7 +219,9 @@ def entry(name: str) -> Entry:
 def spec_text(spec: Spec) -> str:
     """A Spec as a short text for a link; ``read_spec`` reads it."""
     options = METHODS[spec.method].changed(spec.options)
-    return urlencode({**non_default_fields(spec), "method": spec.method} | {f"{spec.method}.{n}": v for n, v in options.items()})
+    return urlencode(
+        {**non_default_fields(spec), "method": spec.method} | {f"{spec.method}.{n}": v for n, v in options.items()}
+    )
 
 
 def read_spec(text: str) -> Spec:

@@ -21,14 +21,21 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 def run() -> None:
     """Draws the frame and the page the reader asked for; called by app.py."""
     st.set_page_config(page_title="Attribution Lab", page_icon=str(ASSETS / "logo.svg"), layout="wide")
-    page = st.navigation({
-        "Explore": [st.Page(ROOT / "pages" / "compare.py", title="Compare", icon=":material/compare:",
-                            default=True),
-                    st.Page(ROOT / "pages" / "regions.py", title="Regions", icon=":material/grid_view:")],
-        "Teach": [st.Page(ROOT / "pages" / "suppressors.py", title="Suppressors", icon=":material/school:"),
-                  st.Page(ROOT / "pages" / "methods.py", title="Methods", icon=":material/menu_book:")],
-        "Publish": [st.Page(ROOT / "pages" / "figure.py", title="Figure studio", icon=":material/frame_inspect:")],
-    })
+    page = st.navigation(
+        {
+            "Explore": [
+                st.Page(ROOT / "pages" / "compare.py", title="Compare", icon=":material/compare:", default=True),
+                st.Page(ROOT / "pages" / "regions.py", title="Regions", icon=":material/grid_view:"),
+            ],
+            "Teach": [
+                st.Page(ROOT / "pages" / "suppressors.py", title="Suppressors", icon=":material/school:"),
+                st.Page(ROOT / "pages" / "methods.py", title="Methods", icon=":material/menu_book:"),
+            ],
+            "Publish": [
+                st.Page(ROOT / "pages" / "figure.py", title="Figure studio", icon=":material/frame_inspect:")
+            ],
+        }
+    )
     st.html(ASSETS / "app.css")
     st.logo(ASSETS / "logo.svg", size="large")
     st.session_state["page"] = page.url_path or "compare"

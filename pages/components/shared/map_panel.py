@@ -40,18 +40,29 @@ class PanelStyle:
         return attribution.mask if self.outline else None
 
 
-def show(panel: dict, key: str, alt: str, *, title: str = "", below: str = "",
-         choose: Callable[[tuple[int, int]], None] | None = None) -> None:
+def show(
+    panel: dict,
+    key: str,
+    alt: str,
+    *,
+    title: str = "",
+    below: str = "",
+    choose: Callable[[tuple[int, int]], None] | None = None,
+) -> None:
     """A panel of core.figures.heatmap with its text alternative, a title above and HTML of our own below it.
 
     All in one element: a page of twelve maps follows its reader faster. A clicked (row, column) goes to ``choose``.
     """
+
     def clicked() -> None:
         if pixel := st.session_state[key].pixel:
             choose((int(pixel[0]), int(pixel[1])))
 
-    _component()(key=key, data={**panel, "alt": alt, "title": title, "below": below, "choose": choose is not None},
-                 **({"on_pixel_change": clicked} if choose else {}))
+    _component()(
+        key=key,
+        data={**panel, "alt": alt, "title": title, "below": below, "choose": choose is not None},
+        **({"on_pixel_change": clicked} if choose else {}),
+    )
 
 
 @functools.cache
@@ -71,8 +82,9 @@ def image_panel(image: Array, style: PanelStyle, **more: Any) -> dict:
     return heatmap(image, peak(image), "image", style.theme, **more)
 
 
-def map_panel(attribution: Attribution, values: Array, limit: float, style: PanelStyle,
-              pixel: tuple[int, int] | None = None) -> dict:
+def map_panel(
+    attribution: Attribution, values: Array, limit: float, style: PanelStyle, pixel: tuple[int, int] | None = None
+) -> dict:
     """The panel of an attribution that shows ``values (h,w)``, with ``limit`` in full colour."""
     return heatmap(values, limit, kind_of(attribution), style.theme, mask=style.mask_of(attribution), pixel=pixel)
 
@@ -84,8 +96,9 @@ def show_signed(values: Array, style: PanelStyle, key: str, alt: str, **more: An
 
 def thumbnail(values: Array, kind: str, theme: Theme, mask: Array | None = None) -> str:
     """The address of a small picture of values ``(h,w)``, for HTML of our own."""
-    return thumbnails.address(thumbnails.picture(values, theme.colours(kind), theme, signed=two_sided(kind, values),
-                                                 mask=mask))
+    return thumbnails.address(
+        thumbnails.picture(values, theme.colours(kind), theme, signed=two_sided(kind, values), mask=mask)
+    )
 
 
 def panel_title(text: str) -> None:

@@ -55,8 +55,10 @@ def draw(results: Sequence[Result], style: PanelStyle) -> None:
     first = drawn[0].attribution
     data = DATASETS[first.spec.dataset]
     if not data.has_ground_truth:
-        small_text(f"{data.label} has no ground truth, so maps are not scored here. Whether a map is faithful to the "
-                   "model can be measured: see Regions.")
+        small_text(
+            f"{data.label} has no ground truth, so maps are not scored here. Whether a map is faithful to the "
+            "model can be measured: see Regions."
+        )
     st.html(_legend(drawn, style, data.has_ground_truth))
     full_colour = dict(zip((r.method for r in drawn), limits([r.attribution.values for r in drawn], style.scale)))
     ranking = ranked(results)
@@ -81,8 +83,16 @@ def _result(result: Result, limit: float, style: PanelStyle, ranking: Ranks, sco
         return
     scores = score_lines(result, ranking) if scored else ""
     values, full_colour = shown(result.attribution.values, limit, style.scale)
-    _map(result, values, full_colour, style, f"chart.{result.method}", title,
-         scores + _remarks(result.attribution, limit, style), choose=mark)
+    _map(
+        result,
+        values,
+        full_colour,
+        style,
+        f"chart.{result.method}",
+        title,
+        scores + _remarks(result.attribution, limit, style),
+        choose=mark,
+    )
 
 
 def draw_small(results: Sequence[Result], style: PanelStyle, key: str) -> None:
@@ -94,22 +104,47 @@ def draw_small(results: Sequence[Result], style: PanelStyle, key: str) -> None:
     first, ranking = drawn[0].attribution, ranked(drawn)
     with st.container(horizontal=True, gap="small"):
         with st.container(width=WIDTH):
-            show(image_panel(first.image, style, mask=style.mask_of(first)), f"{key}.image",
-                 f"Test image {first.spec.image} at SNR {first.spec.snr:g}.", title="Image",
-                 below=f"<div class='al-scores'>Label {first.label}, predicted {first.predicted}</div>")
+            show(
+                image_panel(first.image, style, mask=style.mask_of(first)),
+                f"{key}.image",
+                f"Test image {first.spec.image} at SNR {first.spec.snr:g}.",
+                title="Image",
+                below=f"<div class='al-scores'>Label {first.label}, predicted {first.predicted}</div>",
+            )
         for result in drawn:
             with st.container(width=WIDTH):
-                _map(result, scaled(result.attribution.values), 1.0, style, f"{key}.{result.method}", result.label,
-                     score_lines(result, ranking))
+                _map(
+                    result,
+                    scaled(result.attribution.values),
+                    1.0,
+                    style,
+                    f"{key}.{result.method}",
+                    result.label,
+                    score_lines(result, ranking),
+                )
 
 
-def _map(result: Result, values: Array, limit: float, style: PanelStyle, key: str, title: str, below: str,
-         choose: Callable[[tuple[int, int]], None] | None = None) -> None:
+def _map(
+    result: Result,
+    values: Array,
+    limit: float,
+    style: PanelStyle,
+    key: str,
+    title: str,
+    below: str,
+    choose: Callable[[tuple[int, int]], None] | None = None,
+) -> None:
     """A result's map; where pixels can be chosen, the chosen one is marked."""
     attribution = result.attribution
     pixel = style.pixel if choose else None
-    show(map_panel(attribution, values, limit, style, pixel), key,
-         f"{result.label} map of test image {attribution.spec.image}.", title=title, below=below, choose=choose)
+    show(
+        map_panel(attribution, values, limit, style, pixel),
+        key,
+        f"{result.label} map of test image {attribution.spec.image}.",
+        title=title,
+        below=below,
+        choose=choose,
+    )
 
 
 def _image(first: Attribution, style: PanelStyle) -> None:
@@ -117,21 +152,38 @@ def _image(first: Attribution, style: PanelStyle) -> None:
     classes, probability = DATASETS[first.spec.dataset].classes, first.probabilities[first.predicted]
     verdict = "correct" if first.predicted == first.label else "wrong"
     with st.container(width=WIDTH, key="panel.of-input"):
-        show(image_panel(first.image, style, mask=style.mask_of(first), pixel=style.pixel),
-             "chart.of-input", f"Test image {first.spec.image}, class {classes[first.label]}.", title="Image",
-             below=f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} "
-                   f"({verdict})<br>Probability {percent(probability)}</div>", choose=mark)
+        show(
+            image_panel(first.image, style, mask=style.mask_of(first), pixel=style.pixel),
+            "chart.of-input",
+            f"Test image {first.spec.image}, class {classes[first.label]}.",
+            title="Image",
+            below=f"<div class='al-scores'>Label {classes[first.label]}, predicted {classes[first.predicted]} "
+            f"({verdict})<br>Probability {percent(probability)}</div>",
+            choose=mark,
+        )
 
 
 def _ground_truth(first: Attribution, style: PanelStyle) -> None:
     """The mask of the important pixels."""
     count, share = int(first.mask.sum()), first.mask.mean()
     with st.container(width=WIDTH, key="panel.of-truth"):
-        show(heatmap(first.mask.astype(float), 1.0, "truth", style.theme, mask=first.mask, pixel=style.pixel,
-                     words=IMPORTANT),
-             "chart.of-truth", f"The {count} important pixels.", title="Ground truth",
-             below=f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the "
-                   f"image, so a uniform map has IME {1 - share:.3f}</span></div>", choose=mark)
+        show(
+            heatmap(
+                first.mask.astype(float),
+                1.0,
+                "truth",
+                style.theme,
+                mask=first.mask,
+                pixel=style.pixel,
+                words=IMPORTANT,
+            ),
+            "chart.of-truth",
+            f"The {count} important pixels.",
+            title="Ground truth",
+            below=f"<div class='al-scores'>{count} important pixels<br><span class='al-quiet'>{share:.0%} of the "
+            f"image, so a uniform map has IME {1 - share:.3f}</span></div>",
+            choose=mark,
+        )
 
 
 def _legend(drawn: Sequence[Result], style: PanelStyle, scored: bool) -> str:
@@ -153,7 +205,8 @@ def directions() -> str:
     return " ".join(
         f"{', '.join(labels[:-1])}{' and ' if labels[:-1] else ''}{labels[-1]}: {word} is better."
         for lower, word in ((True, "lower"), (False, "higher"))
-        if (labels := [m.label for m in METRICS.values() if m.lower_is_better == lower]))
+        if (labels := [m.label for m in METRICS.values() if m.lower_is_better == lower])
+    )
 
 
 def _ramp(low: str, colours: Sequence[str], high: str) -> str:
@@ -199,8 +252,10 @@ def _score_text(score: Score | None, metric: str, rank: int | None) -> str:
 def ranked(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     """The rank of each method by each metric, as far as scores are known."""
     scores = [(r.method, r.score.values) for r in results if r.score]
-    return {name: ranks({method: values[name] for method, values in scores if name in values}, metric.lower_is_better)
-            for name, metric in METRICS.items()}
+    return {
+        name: ranks({method: values[name] for method, values in scores if name in values}, metric.lower_is_better)
+        for name, metric in METRICS.items()
+    }
 
 
 def ordinal(rank: int) -> str:

@@ -26,18 +26,33 @@ def manage(container: DeltaGenerator) -> None:
             with st.container(horizontal=True, gap="small", wrap=False, horizontal_alignment="distribute"):
                 if st.button(name, key=f"view.{name}", type="tertiary", icon=":material/bookmark:"):
                     _open(address)
-                st.button(f"Delete {name}", key=f"delete.{name}", type="tertiary", icon=":material/close:",
-                          on_click=_delete, args=(text,))
+                st.button(
+                    f"Delete {name}",
+                    key=f"delete.{name}",
+                    type="tertiary",
+                    icon=":material/close:",
+                    on_click=_delete,
+                    args=(text,),
+                )
         st.text_input("Name of this view", key="view_name", max_chars=40, placeholder="Suppressors in XOR")
-        st.button("Save this view", icon=":material/bookmark_add:", on_click=_save, args=(_this_screen(),),
-                  width="stretch")
+        st.button(
+            "Save this view", icon=":material/bookmark_add:", on_click=_save, args=(_this_screen(),), width="stretch"
+        )
         if error := state.get(ERROR):
             st.caption(f":red[{error}]")
         if state.views:
-            st.download_button("Download all (json)", dumped(state.views), "attribution-lab-views.json",
-                               "application/json", on_click="ignore", key="download.views", width="stretch")
-        st.file_uploader("Load views from a file", type=["json"], key="views_file", on_change=_upload,
-                         max_upload_size=1)
+            st.download_button(
+                "Download all (json)",
+                dumped(state.views),
+                "attribution-lab-views.json",
+                "application/json",
+                on_click="ignore",
+                key="download.views",
+                width="stretch",
+            )
+        st.file_uploader(
+            "Load views from a file", type=["json"], key="views_file", on_change=_upload, max_upload_size=1
+        )
 
 
 def _this_screen() -> str:
@@ -83,8 +98,11 @@ def loaded(data: bytes) -> list[str]:
     try:
         return fields.checked_views([f"{name}?{address}" for name, address in json.loads(data)["views"].items()])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise InputError(str(error) if isinstance(error, InputError) else
-                         "This file holds no saved views: it is not the JSON of Download all.") from None
+        raise InputError(
+            str(error)
+            if isinstance(error, InputError)
+            else "This file holds no saved views: it is not the JSON of Download all."
+        ) from None
 
 
 def _upload() -> None:

@@ -61,10 +61,19 @@ def show(results: Sequence[Result], style: PanelStyle) -> None:
 
 
 def _table(drawn: Sequence[Result]) -> None:
-    rows = [{"Method": r.label, **{m.label: r.score.values.get(name) for name, m in METRICS.items()},
-             "Seconds": r.attribution.seconds} for r in drawn]
-    st.dataframe(rows, hide_index=True, column_config={
-        column: st.column_config.NumberColumn(format="%.4f") for column in list(rows[0])[1:]})
+    rows = [
+        {
+            "Method": r.label,
+            **{m.label: r.score.values.get(name) for name, m in METRICS.items()},
+            "Seconds": r.attribution.seconds,
+        }
+        for r in drawn
+    ]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config={column: st.column_config.NumberColumn(format="%.4f") for column in list(rows[0])[1:]},
+    )
 
 
 @st.fragment(run_every=0.8)

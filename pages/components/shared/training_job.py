@@ -25,8 +25,9 @@ class TrainingJob:
     def __init__(self, spec: Spec):
         command = shlex.split(model_library.train_command(spec))[1:]
         self.key, self.word = canonical(spec).model_key(), (0, 1, "starting")
-        self.process = subprocess.Popen([sys.executable, *command], cwd=ROOT,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -67,15 +68,23 @@ def train_panel(spec: Spec) -> None:
     record, ready = model_library.model_record(spec), controls.ready_snrs(spec)
     where = DATASETS[spec.dataset].describe(spec)
     if record:
-        st.info(f"No {spec.model} for {where}: training reached {record.accuracy:.1%} on test images. Below 90 % a "
-                "model has not learnt the task, so scores of its explanations mean little.")
+        st.info(
+            f"No {spec.model} for {where}: training reached {record.accuracy:.1%} on test images. Below 90 % a "
+            "model has not learnt the task, so scores of its explanations mean little."
+        )
     else:
-        st.info(f"No {spec.model} has been trained for {where}."
-                + (f" Trained at SNR {', '.join(f'{s:g}' for s in ready)}." if ready else ""))
+        st.info(
+            f"No {spec.model} has been trained for {where}."
+            + (f" Trained at SNR {', '.join(f'{s:g}' for s in ready)}." if ready else "")
+        )
     busy = job is not None and job.running
-    if st.button(f"Train this model ({'a minute or more' if spec.size == 64 else 'about a minute'})", type="primary",
-                 icon=":material/model_training:", disabled=busy,
-                 help="Another training is running." if busy else None):
+    if st.button(
+        f"Train this model ({'a minute or more' if spec.size == 64 else 'about a minute'})",
+        type="primary",
+        icon=":material/model_training:",
+        disabled=busy,
+        help="Another training is running." if busy else None,
+    ):
         st.session_state["training"] = TrainingJob(spec)
         st.rerun()
 

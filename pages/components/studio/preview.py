@@ -46,8 +46,13 @@ def _draw(figure: FigureSpec) -> tuple[studio.Content, bytes]:
     with container.container():
         bar = st.container()
         # Any button stops the run at its next report of progress; this one also keeps it from starting again.
-        st.button("Cancel", icon=":material/close:", key="cancel_figure", on_click=st.session_state.__setitem__,
-                  args=(CANCELLED, figure))
+        st.button(
+            "Cancel",
+            icon=":material/close:",
+            key="cancel_figure",
+            on_click=st.session_state.__setitem__,
+            args=(CANCELLED, figure),
+        )
     with bar, counted() as progress:
         content = studio.content(figure, progress=progress)
         if st.session_state.file == "pdf":
@@ -67,11 +72,14 @@ def _shown_ending() -> str:
 def _sheet(figure: FigureSpec, content: studio.Content, picture: bytes) -> None:
     """The picture as on paper, and what to know about it."""
     page, alt = figure.layout.page, content.caption.replace('"', "'")
-    st.html(f"<div class='al-sheet'><img alt=\"{alt}\" style='width:{page.inches * 130:.0f}px' "
-            f"src='data:{paper.MIME[_shown_ending()]};base64,{base64.b64encode(picture).decode()}'></div>")
+    st.html(
+        f"<div class='al-sheet'><img alt=\"{alt}\" style='width:{page.inches * 130:.0f}px' "
+        f"src='data:{paper.MIME[_shown_ending()]};base64,{base64.b64encode(picture).decode()}'></div>"
+    )
     shown = "the same drawing as PNG" if st.session_state.file == "pdf" else "the file itself"
-    small_text(f"{page.inches:g} in wide, all text {figure.layout.type_size:g} points, fonts embedded. "
-               f"Shown: {shown}.")
+    small_text(
+        f"{page.inches:g} in wide, all text {figure.layout.type_size:g} points, fonts embedded. Shown: {shown}."
+    )
     if faint := _faint(content, figure):
         small_text(f"Nearly blank at the shared scale: {', '.join(faint)}. Choose Per panel.")
 
@@ -94,17 +102,27 @@ def _files(figure: FigureSpec) -> None:
         "Arrays (npz)": ("npz", lambda: studio.arrays(figure)),
         "Table (csv)": ("csv", lambda: studio.table(figure, "csv")),
         "Table (parquet)": ("parquet", lambda: studio.table(figure, "parquet")),
-        "All files (zip)": ("zip", lambda: studio.archive(figure, ending, name))}
+        "All files (zip)": ("zip", lambda: studio.archive(figure, ending, name)),
+    }
     with st.container(horizontal=True, gap="small"):
         for number, (label, (kind, build)) in enumerate(files.items()):
-            st.download_button(label, build, f"{name}.{kind}", paper.MIME.get(kind, "application/octet-stream"),
-                               on_click="ignore", key=f"download.{kind}.{ending}", icon=":material/download:",
-                               type="primary" if number == 0 else "secondary")
+            st.download_button(
+                label,
+                build,
+                f"{name}.{kind}",
+                paper.MIME.get(kind, "application/octet-stream"),
+                on_click="ignore",
+                key=f"download.{kind}.{ending}",
+                icon=":material/download:",
+                type="primary" if number == 0 else "secondary",
+            )
         share.popover(lambda: (f"python -m core figure {name}.json --to {name}.{ending}", _python(figure, ending)))
 
 
 def _python(figure: FigureSpec, ending: str) -> str:
     """Python that draws the figure."""
-    return ("from pathlib import Path\n\nfrom core import studio\n\n"
-            f"figure, _ = studio.restore({figure.to_dict()!r})\n"
-            f'Path("figure.{ending}").write_bytes(studio.draw(figure, "{ending}"))')
+    return (
+        "from pathlib import Path\n\nfrom core import studio\n\n"
+        f"figure, _ = studio.restore({figure.to_dict()!r})\n"
+        f'Path("figure.{ending}").write_bytes(studio.draw(figure, "{ending}"))'
+    )

@@ -26,8 +26,14 @@ class _Restored:
 
 def upload() -> None:
     """The field for a sidecar, and why one could not be read."""
-    st.file_uploader("Restore a figure", type=["json"], key="sidecar", on_change=_read, max_upload_size=1,
-                     help="Drop a figure's sidecar (json) here to restore all its settings.")
+    st.file_uploader(
+        "Restore a figure",
+        type=["json"],
+        key="sidecar",
+        on_change=_read,
+        max_upload_size=1,
+        help="Drop a figure's sidecar (json) here to restore all its settings.",
+    )
     restored: _Restored | None = st.session_state.get(KEY)
     if restored and restored.error:
         st.error(restored.error)
@@ -67,8 +73,9 @@ def _choose(figure: FigureSpec) -> None:
     preset = studio.preset(figure.kind, base).rows
     state.figure, state.below = figure.kind, list(figure.below)
     state.rows = [] if figure.rows == preset else [studio.row_text(row, base) for row in figure.rows]
-    state.columns = [studio.column_text(name, dict(options), choices.method_options(name))
-                     for name, options in figure.columns]
+    state.columns = [
+        studio.column_text(name, dict(options), choices.method_options(name)) for name, options in figure.columns
+    ]
     choices.set_method_options(figure.kind, dict(figure.settings))
     layout = figure.layout
     state.width, state.points, state.scale, state.palette = layout.width, layout.points, layout.scale, layout.palette

@@ -14,12 +14,22 @@ from pages.components.shared.to_compare import open_compare
 from pages.components.suppressors import steps_images, steps_variables
 from pages.components.suppressors.parts import Step
 
-NAMES = {"idea": "The idea", "two variables": "1 Two variables", "weight to pattern": "2 From weight to pattern",
-         "XOR": "3 XOR", "bandwidth": "Bandwidth", "images": "4 In images"}
+NAMES = {
+    "idea": "The idea",
+    "two variables": "1 Two variables",
+    "weight to pattern": "2 From weight to pattern",
+    "XOR": "3 XOR",
+    "bandwidth": "Bandwidth",
+    "images": "4 In images",
+}
 STEPS: dict[str, Callable[[Step], None]] = {
-    "idea": steps_images.idea, "two variables": steps_variables.two_variables,
-    "weight to pattern": steps_variables.weight_to_pattern, "XOR": steps_variables.xor,
-    "bandwidth": steps_variables.bandwidth, "images": steps_images.backgrounds}
+    "idea": steps_images.idea,
+    "two variables": steps_variables.two_variables,
+    "weight to pattern": steps_variables.weight_to_pattern,
+    "XOR": steps_variables.xor,
+    "bandwidth": steps_variables.bandwidth,
+    "images": steps_images.backgrounds,
+}
 
 
 def style() -> None:
@@ -34,10 +44,17 @@ def top_bar() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-top"):
         if st.session_state.present:
             _back_and_next()
-        st.toggle("Presenter view", key="present",
-                  help="Large type, no sidebar; Page Up and Page Down go through the steps.")
-        if st.button("Open in Compare", icon=":material/compare:", type="tertiary",
-                     help="The data, model and methods of this step."):
+        st.toggle(
+            "Presenter view",
+            key="present",
+            help="Large type, no sidebar; Page Up and Page Down go through the steps.",
+        )
+        if st.button(
+            "Open in Compare",
+            icon=":material/compare:",
+            type="tertiary",
+            help="The data, model and methods of this step.",
+        ):
             spec, methods = lessons.comparison(st.session_state.step, _sliders())
             open_compare(methods, spec)
 
@@ -45,8 +62,16 @@ def top_bar() -> None:
 def choose_step() -> None:
     """The choice of a step; a presenter goes from one to the next instead."""
     if not st.session_state.present:
-        st.segmented_control("Step", list(lessons.LESSON_STEPS), key="step", required=True, format_func=NAMES.get,
-                             wrap=True, on_change=_hide_answer, label_visibility="collapsed")
+        st.segmented_control(
+            "Step",
+            list(lessons.LESSON_STEPS),
+            key="step",
+            required=True,
+            format_func=NAMES.get,
+            wrap=True,
+            on_change=_hide_answer,
+            label_visibility="collapsed",
+        )
 
 
 def show_step() -> None:
@@ -76,10 +101,22 @@ def _back_and_next() -> None:
         else:
             state.step, state.guess, state.reveal = steps[number + (1 if forward else -1)], None, not forward
 
-    st.button("Back", icon=":material/chevron_left:", on_click=go, args=(False,), shortcut="PageUp",
-              disabled=number == 0 and not state.reveal)
-    st.button("Next", icon=":material/chevron_right:", on_click=go, args=(True,), shortcut="PageDown",
-              disabled=number == len(steps) - 1 and state.reveal)
+    st.button(
+        "Back",
+        icon=":material/chevron_left:",
+        on_click=go,
+        args=(False,),
+        shortcut="PageUp",
+        disabled=number == 0 and not state.reveal,
+    )
+    st.button(
+        "Next",
+        icon=":material/chevron_right:",
+        on_click=go,
+        args=(True,),
+        shortcut="PageDown",
+        disabled=number == len(steps) - 1 and state.reveal,
+    )
     st.html(f"<b>{NAMES[steps[number]]}</b>, {number + 1} of {len(steps)}", width="content")
 
 

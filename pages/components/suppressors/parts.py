@@ -16,8 +16,14 @@ from core.figures.style import Array, Theme
 from core.figures.thumbnails import address
 from pages.components.shared.map_panel import thumbnail
 
-LABELS = {"sigma_d": "σ_d: distraction", "x2_weight": "v: weight of x₂", "tau": "τ: softness",
-          "bandwidth": "b: bandwidth", "lesson_image": "Test image", "correlation": "Correlated means more than"}
+LABELS = {
+    "sigma_d": "σ_d: distraction",
+    "x2_weight": "v: weight of x₂",
+    "tau": "τ: softness",
+    "bandwidth": "b: bandwidth",
+    "lesson_image": "Test image",
+    "correlation": "Correlated means more than",
+}
 MOST = 0.5  # x3's largest possible share of the gradient: |w3| = |w1 - w2| is at most |w1| + |w2|
 
 
@@ -52,8 +58,14 @@ def ask(question: str, answers: Sequence[str], right: int, why: str) -> None:
     st.markdown(f"**{question}**")
     if state.guess is not None and state.guess >= len(answers):
         state.guess = None
-    st.pills("Your guess", range(len(answers)), key="guess", format_func=lambda i: answers[i],
-             label_visibility="collapsed", wrap=True)
+    st.pills(
+        "Your guess",
+        range(len(answers)),
+        key="guess",
+        format_func=lambda i: answers[i],
+        label_visibility="collapsed",
+        wrap=True,
+    )
     if not state.present:  # a presenter's Next shows it
         st.toggle("Show the answer", key="reveal")
     if state.reveal:
@@ -71,13 +83,24 @@ def slide(*names: str) -> None:
     for column, name in zip(itertools.chain(*rows), names):
         option = lessons.SLIDERS[name]
         if option.choices:
-            column.select_slider(LABELS[name], option.choices, key=name, help=option.help,
-                                format_func=lambda v: "∞" if v == float("inf") else f"{v:g}")
+            column.select_slider(
+                LABELS[name],
+                option.choices,
+                key=name,
+                help=option.help,
+                format_func=lambda v: "∞" if v == float("inf") else f"{v:g}",
+            )
         else:
             whole = isinstance(option.default, int)
             low, high = (int(option.low), int(option.high)) if whole else (option.low, option.high)
-            column.slider(LABELS[name], low, high, step=1 if whole else 0.01 if option.high < 1 else 0.1,
-                          key=name, help=option.help)
+            column.slider(
+                LABELS[name],
+                low,
+                high,
+                step=1 if whole else 0.01 if option.high < 1 else 0.1,
+                key=name,
+                help=option.help,
+            )
 
 
 def cloud(points: Array, share: Array, step: Step, title: str, edge: int, alt: str) -> None:
@@ -86,9 +109,11 @@ def cloud(points: Array, share: Array, step: Step, title: str, edge: int, alt: s
     across = "".join(f"<span style='left:{at}'>{text}</span>" for text, at in ticks)
     up = "".join(f"<span style='bottom:{at}'>{text}</span>" for text, at in ticks)
     source = address(figures.cloud(points[:, :2], share, MOST, step.theme))
-    st.html(f"<figure class='al-cloud' style='width:{edge}px'><figcaption>{escape(title)}</figcaption><b>x₂</b>"
-            f"<i>{up}</i><img src='{source}' alt='{escape(alt, quote=True)}'><i>{across}</i><b>x₁</b></figure>",
-            width="content")
+    st.html(
+        f"<figure class='al-cloud' style='width:{edge}px'><figcaption>{escape(title)}</figcaption><b>x₂</b>"
+        f"<i>{up}</i><img src='{source}' alt='{escape(alt, quote=True)}'><i>{across}</i><b>x₁</b></figure>",
+        width="content",
+    )
 
 
 def numbers(rows: Sequence[tuple[str, str]]) -> None:
@@ -107,9 +132,12 @@ def row(pictures: Sequence[str]) -> None:
     st.html(f"<div class='al-row'>{''.join(pictures)}</div>")
 
 
-def picture(values: Array, kind: str, mask: Array, step: Step, title: str, edge: int, alt: str, *,
-            below: str = "") -> str:
+def picture(
+    values: Array, kind: str, mask: Array, step: Step, title: str, edge: int, alt: str, *, below: str = ""
+) -> str:
     """HTML of a small picture of values ``(h,w)`` of a kind with its ``mask`` outlined, a title and a line below."""
-    return (f"<figure class='al-tiny' style='width:{edge}px'><figcaption>{escape(title)}</figcaption>"
-            f"<img src='{thumbnail(values, kind, step.theme, mask)}' alt='{escape(alt, quote=True)}' width='{edge}' "
-            f"height='{edge}'><span class='al-quiet'>{escape(below)}</span></figure>")
+    return (
+        f"<figure class='al-tiny' style='width:{edge}px'><figcaption>{escape(title)}</figcaption>"
+        f"<img src='{thumbnail(values, kind, step.theme, mask)}' alt='{escape(alt, quote=True)}' width='{edge}' "
+        f"height='{edge}'><span class='al-quiet'>{escape(below)}</span></figure>"
+    )
