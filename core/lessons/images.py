@@ -106,8 +106,8 @@ class Background:
 
     ``related (h,w)`` is each pixel's largest correlation with the noise under the shape, ``near (h,w)`` the
     background on which it counts as correlated. ``zones`` holds the three shares of ZONES by method, ``even`` those
-    of a uniform map; ``curve (k,)`` the share on background whose correlation exceeds each of THRESHOLDS, ``even_curve``
-    that of the uniform map.
+    of a uniform map; ``curve (k,)`` the share on background whose correlation exceeds each of THRESHOLDS,
+    ``even_curve`` that of the uniform map.
     """
 
     name: str
