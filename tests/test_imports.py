@@ -215,3 +215,13 @@ def test_importing_core_alone_fills_every_registry(python):
         "-c", "import core; print([len(r) > 0 for r in (core.DATASETS, core.MODELS, core.METHODS, core.METRICS)])"
     )
     assert done.stdout.strip() == "[True, True, True, True]", done.stderr
+
+
+@pytest.mark.parametrize("path", files("pages", "app"))
+def test_pages_reach_no_module_through_a_doors_attribute(path):
+    """``pipeline.models.find`` would walk around the door as surely as importing core.models."""
+    inner = {p.stem for p in (ROOT / "core").iterdir() if p.suffix == ".py" or p.is_dir()}
+    doors = {door.rpartition(".")[2] for door in DOORS if "." in door}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in doors:
+            assert node.attr not in inner, f"{node.value.id}.{node.attr}, line {node.lineno}"

@@ -6,7 +6,7 @@ Widgets use the name as their key; pages.components.shared.choices keeps what wa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -41,8 +41,8 @@ def sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _choice(allowed: Any) -> Callable[[str, str], Any]:
-    allowed = tuple(dict.fromkeys(allowed))
+def _choice(allowed: Container) -> Reader:
+    """A reader for one of some names; a registry is looked at when a link is read, as it may grow."""
     return lambda name, text: one_of(name, text, allowed)
 
 
@@ -67,6 +67,11 @@ def readers(dataset: str) -> dict[str, tuple[Any, Reader]]:
 def sorts() -> tuple[str, ...]:
     """The orders of results: as chosen, or by a metric."""
     return AS_CHOSEN, *(metric.label for metric in METRICS.values())
+
+
+def below() -> tuple[str, ...]:
+    """What may stand below a map in a figure: a metric, or its largest value."""
+    return *METRICS, "largest"
 
 
 def names() -> list[str]:
@@ -132,7 +137,7 @@ def _figure(name: str, text: str) -> str:
 
 
 def _below(name: str, text: str) -> list[str]:
-    return [one_of(name, part, BELOW) for part in text.split(",") if part]
+    return [one_of(name, part, below()) for part in text.split(",") if part]
 
 
 def _pin(name: str, text: str) -> str:
@@ -157,7 +162,6 @@ def checked_views(texts: Sequence[str]) -> list[str]:
 
 PLAIN = Spec()
 VIEW, LONGEST_VIEW, MOST_VIEWS = re.compile(r"[\w .,()\-]{1,40}"), 2000, 12
-BELOW = (*METRICS, "largest")
 SHARED = ("model", "truth", "output", "target", "seed", "image")  # fields of a Spec beside those of its data
 SEPARATORS = {"rows": ";", "columns": ";", "views": "|"}  # of lists whose parts may hold commas
 READERS: dict[str, tuple[Any, Reader]] = {
@@ -167,7 +171,10 @@ READERS: dict[str, tuple[Any, Reader]] = {
     "target": (PLAIN.target, _choice(SPEC_CHOICES["target"])),
     "seed": (PLAIN.seed, _whole(0, 2**31 - 1)),
     "image": (PLAIN.image, _whole(0, 10**9)),
-    "images": (ALL_IMAGES, _choice(name for dataset in DATASETS for name in filters(dataset))),
+    "images": (
+        ALL_IMAGES,
+        lambda name, text: one_of(name, text, [f for dataset in DATASETS for f in filters(dataset)]),
+    ),
     "methods": (list(DEFAULT_METHODS), _methods),
     "scale": ("panel", _choice(SCALES)),
     "outline": (True, _flag),

@@ -51,7 +51,7 @@ def choose_content() -> None:
         _columns()
         st.multiselect(
             "Below each map",
-            fields.BELOW,
+            fields.below(),
             key="below",
             wrap=True,
             format_func=lambda name: METRICS[name].label if name in METRICS else "Largest value",
