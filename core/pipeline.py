@@ -29,7 +29,7 @@ from core.cache import cached
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, TrainingImages
 from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical, model_key
-from core.types import Attribution, Dataset, InputError, NotApplicable, Score, Spec, Split, Steps
+from core.types import Attribution, Dataset, InputError, NotApplicable, PatternLocalTrace, Score, Spec, Split
 
 DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
@@ -90,7 +90,7 @@ def remembered(maxsize: int) -> Callable:
     """A decorator: keeps the last results of a function of a Spec, by its arguments and the Spec's network.
 
     The whole answer is about that one network: trained anew meanwhile, it is asked from the next question on. What
-    ``progress`` is told makes no difference.
+    ``progress`` reports makes no difference.
     """
     kept = cached(maxsize, ignore=("progress",), by=lambda spec, *_, **__: model(spec).digest)
     return lambda function: same_networks()(kept(function))
@@ -204,18 +204,18 @@ def _shared(*image: Any) -> Shared:
 
 
 @same_networks()
-def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> Steps:
+def steps(spec: Spec, nearest: int = 6, compared: int = 500) -> PatternLocalTrace:
     """What PatternLocal passes through for this Spec: surrogate, neighbourhood, outputs, pattern.
 
     With the ``nearest`` heaviest neighbours and the model's own output on the ``compared`` heaviest.
     """
     attribution = explain(spec)
     context = _context(attribution.spec, model(spec), attribution.image, attribution.target)
-    found = patternlocal.steps(context, **dict(attribution.spec.options))
-    order = np.argsort(-found.neighbours, kind="stable")
-    train, seen = dataset(spec).train, order[: min(compared, np.count_nonzero(found.neighbours))]
+    trace = patternlocal.steps(context, **dict(attribution.spec.options))
+    order = np.argsort(-trace.neighbours, kind="stable")
+    train, seen = dataset(spec).train, order[: min(compared, np.count_nonzero(trace.neighbours))]
     return dataclasses.replace(
-        found,
+        trace,
         nearest=order[:nearest],
         images=train.x[order[:nearest]],
         labels=train.y[order[:nearest]],

@@ -250,7 +250,7 @@ class Attribution:
 
 
 @dataclass(frozen=True)
-class Steps:
+class PatternLocalTrace:
     """What PatternLocal passes through on its way to a map.
 
     Surrogate ``weights (h,w)`` and ``pattern (h,w)``; for every training image (n,) its weight among the

@@ -105,23 +105,23 @@ def decision_features(
         if box.underflows:
             raise NoAnswer("underflow: a probability at x is exactly 0, so its logarithm is undefined")
         around = look_around(box, radius, rng, trace, tell)
-        found = SAMPLINGS[sampling](box, around, radius, rng, trace, tell)
+        solution = SAMPLINGS[sampling](box, around, radius, rng, trace, tell)
     except NoAnswer as failure:
         nothing = np.full((len(box.others), len(x)), np.nan)
-        found, reason = _Solution(nothing, np.nan, np.empty((0, len(x))), None, np.nan), str(failure)
+        solution, reason = _Solution(nothing, np.nan, np.empty((0, len(x))), None, np.nan), str(failure)
     return DecisionFeatures(
-        found.pairs.mean(axis=0),
-        found.pairs,
+        solution.pairs.mean(axis=0),
+        solution.pairs,
         box.others,
-        found.error,
-        found.radius,
+        solution.error,
+        solution.radius,
         len(trace),
         box.queries,
         not reason,
         reason,
         x,
-        x + found.points,
-        found.steps,
+        x + solution.points,
+        solution.steps,
         tuple(trace),
     )
 
@@ -219,8 +219,8 @@ def _tested(
     """
     inputs = box.x + offsets
     taken = inputs - box.x
-    ratios, told = box(inputs), taken @ pairs.T if np.isfinite(pairs).all() else np.full((1, 1), np.inf)
-    gap = misfit(ratios, told)
+    ratios, predicted = box(inputs), taken @ pairs.T if np.isfinite(pairs).all() else np.full((1, 1), np.inf)
+    gap = misfit(ratios, predicted)
     agrees = bool((gap <= amplified * box.tolerance).all())
     trace.append(Round(radius, float(gap.max()), agrees, offsets))
     if not agrees:
@@ -228,7 +228,7 @@ def _tested(
     if not pairs.any():
         return True, 0.0 if not around.slope and not gap.any() else np.inf
     size, length = np.abs(pairs.mean(0)).sum(), np.sqrt(np.square(taken).sum(1).mean())
-    missed = max(np.sqrt(np.square((ratios - told).mean(1)).mean()), box.noise.mean())
+    missed = max(np.sqrt(np.square((ratios - predicted).mean(1)).mean()), box.noise.mean())
     return True, float(missed / _seen(len(offsets)) * len(box.x) / (length * size)) if size else np.inf
 
 

@@ -17,7 +17,7 @@ from core.methods.pattern import KERNELS, LocalOutputs
 from core.methods.simplification import SIMPLIFICATION_OPTIONS, Simplification
 from core.methods.surrogate import Surrogate
 from core.registry import METHODS, Option
-from core.types import NotApplicable, Steps
+from core.types import NotApplicable, PatternLocalTrace
 
 PATTERN_OPTIONS = (
     Option(
@@ -158,7 +158,7 @@ def steps(
     strength: float,
     shrinkage: float,
     **settings,
-) -> Steps:
+) -> PatternLocalTrace:
     """PatternLocal with all its intermediate results; the options are those of the method.
 
     NotApplicable where the surrogate has no weights, its output does not vary, or fewer than two neighbours have
@@ -190,7 +190,7 @@ def steps(
     context.facts |= {"neighbours": int(np.count_nonzero(p)), "effective_neighbours": float(1 / np.square(p).sum())}
     if not values.any():
         context.notes.append("The pattern is empty: the l1 penalty removed every pixel")
-    return Steps(
+    return PatternLocalTrace(
         weights=h.to_map(fitted.weights).reshape(context.shape),
         pattern=h.to_map(values).reshape(context.shape),
         neighbours=p,

@@ -108,7 +108,7 @@ def rounded(model: Model, test: Split) -> Model:
 def keep(model: Model, key: Spec, *, shipped: bool = False, asked: str = "") -> ModelRecord:
     """Saves a trained model with its record, in assets or on this machine; returns the record.
 
-    ``key`` is the ``model_key`` of a canonical Spec; ``asked``: what its training was told beyond the defaults, as
+    ``key`` is the ``model_key`` of a canonical Spec; ``asked``: the options of its training beyond the defaults, as
     flags of the command line.
     """
     facts = {**model.facts, "versions": {p: version(p) for p in ("torch", "numpy", "safetensors")}}

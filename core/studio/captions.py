@@ -31,8 +31,8 @@ def column_titles(columns: Sequence[tuple[str, tuple]]) -> list[str]:
     names = [n for n, _ in columns]
 
     def title(name: str, options: tuple) -> str:
-        said = in_words(METHODS[name].changed(options)) if names.count(name) > 1 else ""
-        return METHODS[name].label + (f" ({said})" if said else "")
+        texts = in_words(METHODS[name].changed(options)) if names.count(name) > 1 else ""
+        return METHODS[name].label + (f" ({texts})" if texts else "")
 
     return [PICTURES[name] if name in PICTURES else title(name, options) for name, options in columns]
 
@@ -59,17 +59,17 @@ def row_titles(rows: Sequence[Spec]) -> list[str]:
 
 def where(rows: Sequence[Spec]) -> str:
     """Data, SNR, models with their accuracy, and images, as a caption says it."""
-    said = []
+    texts = []
     for r in dict.fromkeys(r.replace(image=0) for r in rows):
         images = [str(o.image) for o in rows if o.replace(image=0) == r]
         record = model_library.model_record(r)
         accuracy = f"test accuracy {record.accuracy:.1%}" if record else "accuracy not known"
-        said.append(
+        texts.append(
             f"{DATASETS[r.dataset].describe(r)}, {r.model} ({accuracy}), "
             f"{r.split} image{'s' if len(images) > 1 else ''} "
             f"{', '.join(images)}"
         )
-    return "; ".join(said) + "."
+    return "; ".join(texts) + "."
 
 
 def maps_caption(
@@ -82,13 +82,13 @@ def maps_caption(
     parts = [where(figure.rows)]
     if methods:
         parts.append(f"Maps explain {out} of the {first.target} class; colours: {SCALES[figure.layout.scale]}.")
-        said = [
+        texts = [
             f"{METHODS[n].label} with {in_words(differing)}"
             for n, o in methods
             if (differing := METHODS[n].changed(o))
         ]
         parts.append(
-            f"Options: {'; '.join(said) + '; others ' if said else ''}as the program's defaults, seed {first.seed}."
+            f"Options: {'; '.join(texts) + '; others ' if texts else ''}as the program's defaults, seed {first.seed}."
         )
         wrong = len({t["row"] for t in table if t.get("predicted") != t.get("label")})
         if wrong:

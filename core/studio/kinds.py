@@ -111,25 +111,25 @@ def _map(figure: FigureSpec, spec: Spec, mask: np.ndarray) -> tuple[paper.Map, d
         "options": captions.options_text(spec),
     }
     try:
-        found = pipeline.explain(spec)
+        attribution = pipeline.explain(spec)
     except NotApplicable as reason:
         return paper.Map(None, note="does not apply"), facts | {"reason": str(reason)}, None
     metrics = [b for b in figure.below if b != LARGEST] if mask.any() else []
-    score = pipeline.score(found, metrics) if metrics else None
-    kind = "signed" if found.signed else "magnitude"
-    largest = float(np.abs(found.values).max())
+    score = pipeline.score(attribution, metrics) if metrics else None
+    kind = "signed" if attribution.signed else "magnitude"
+    largest = float(np.abs(attribution.values).max())
     lines: list[tuple[str, str | float]] = [(METRICS[m].label, score[m]) for m in metrics]
     if LARGEST in figure.below or figure.layout.scale == "raw":
         lines.append(("max", paper.short(largest)))
     note = "" if largest else "empty map"
     facts |= {
-        "label": found.label,
-        "predicted": found.predicted,
+        "label": attribution.label,
+        "predicted": attribution.predicted,
         **{m: score[m] for m in metrics},
         "largest": largest,
         "reason": "; ".join(score.reasons.values()) if score else "",
     }
-    return (paper.Map(found.values, kind, mask if mask.any() else None, lines, note), facts, found.values)
+    return (paper.Map(attribution.values, kind, mask if mask.any() else None, lines, note), facts, attribution.values)
 
 
 def _picture(name: str, image: np.ndarray, mask: np.ndarray, label: str) -> paper.Map:
@@ -165,15 +165,15 @@ def examples(figure: FigureSpec, progress: Progress | None) -> Content:
                 continue
             part = _images(row)
             for label in (0, 1):
-                here = next((n for n in range(row.image, len(part)) if part.y[n] == label), None)
-                if here is None:
+                number = next((n for n in range(row.image, len(part)) if part.y[n] == label), None)
+                if number is None:
                     raise InputError(f"No image of class {label} from image {row.image} on.")
-                mask, name = _mask(row.replace(image=here)), f"{row.scenario}_{background}_{label}"
+                mask, name = _mask(row.replace(image=number)), f"{row.scenario}_{background}_{label}"
                 cells += [
-                    _plain(_picture("image", part.x[here], mask, label)),
-                    _plain(_picture("truth", part.x[here], mask, label)),
+                    _plain(_picture("image", part.x[number], mask, label)),
+                    _plain(_picture("truth", part.x[number], mask, label)),
                 ]
-                arrays |= {f"{name}_image": part.x[here], f"{name}_mask": mask}
+                arrays |= {f"{name}_image": part.x[number], f"{name}_mask": mask}
                 table.append(
                     {
                         "scenario": row.scenario,
@@ -181,7 +181,7 @@ def examples(figure: FigureSpec, progress: Progress | None) -> Content:
                         "snr": row.snr,
                         "size": row.size,
                         "class": label,
-                        "image": here,
+                        "image": number,
                         "pixels": int(mask.sum()),
                     }
                 )
@@ -242,13 +242,13 @@ def toy_figure(
     bandwidth: float = 5.0,
     seed: int = 0,
 ) -> Content:
-    found = toy.importance_of_the_suppressor(samples, sigma_d, tau, bandwidth, seed)
-    reach = float(np.ceil(np.quantile(np.abs(found.x[:, :2]), 0.999)))
-    means = {name: float(np.nanmean(share)) for name, share in found.shares.items()}
+    problem = toy.importance_of_the_suppressor(samples, sigma_d, tau, bandwidth, seed)
+    reach = float(np.ceil(np.quantile(np.abs(problem.x[:, :2]), 0.999)))
+    means = {name: float(np.nanmean(share)) for name, share in problem.shares.items()}
     panels = [
         [
-            paper.Points(found.x[:, :2], share, ("x1", "x2"), (("mean", means[name]),), reach=reach)
-            for name, share in found.shares.items()
+            paper.Points(problem.x[:, :2], share, ("x1", "x2"), (("mean", means[name]),), reach=reach)
+            for name, share in problem.shares.items()
         ]
     ]
     caption = (
@@ -260,11 +260,11 @@ def toy_figure(
     )
     return Content(
         panels,
-        figure.column_titles or list(found.shares),
+        figure.column_titles or list(problem.shares),
         figure.row_titles,
         caption,
         notes=("Colour: share of the importance given to the suppressor x3.",),
-        arrays={"x": found.x, **{f"share_{n}": s for n, s in found.shares.items()}},
+        arrays={"x": problem.x, **{f"share_{n}": s for n, s in problem.shares.items()}},
         table=[{"method": n, "mean_share": m} for n, m in means.items()],
     )
 

@@ -126,10 +126,10 @@ def read_file(path: Path) -> Sidecar:
         raise InputError(f"{path} could not be read: {error.strerror or error}.") from None
 
 
-def differences(found: Sidecar, files: Mapping[str, bytes] | None = None) -> list[str]:
+def differences(record: Sidecar, files: Mapping[str, bytes] | None = None) -> list[str]:
     """A sentence for each model, data set or file that is not what it was when the sidecar was written."""
     stamps = {ending: hashlib.sha256(data).hexdigest() for ending, data in (files or {}).items()}
-    now = {**fingerprints(found.figure), "files": stamps}
+    now = {**fingerprints(record.figure), "files": stamps}
     words = {
         "models": "The model {} is not the one the figure was made with",
         "data": "The data set {} is not the one the figure was made with",
@@ -139,7 +139,7 @@ def differences(found: Sidecar, files: Mapping[str, bytes] | None = None) -> lis
         f"{words[kind].format(name)} (its sha256 differs)."
         for kind in words
         for name, stamp in now[kind].items()
-        if found.sha256.get(kind, {}).get(name, stamp) != stamp
+        if record.sha256.get(kind, {}).get(name, stamp) != stamp
     ]
 
 

@@ -150,7 +150,7 @@ class _Reading:
         }
 
     def _each(self, values: Iterable, read: Callable[[Any], T]) -> tuple[T, ...]:
-        return tuple(found for value in values if (found := self.attempt(read, value)) is not None)
+        return tuple(part for value in values if (part := self.attempt(read, value)) is not None)
 
     def _column(self, pair: Any) -> Column:
         result = column(*pair)
@@ -169,10 +169,10 @@ class _Reading:
         return _row_of(base | rest)
 
     def _layout(self, values: Any) -> Layout:
-        found = Layout()
+        chosen = Layout()
         for name, value in dict(values).items():
-            found = self.attempt(_layout_with, found, name, value) or found
-        return found
+            chosen = self.attempt(_layout_with, chosen, name, value) or chosen
+        return chosen
 
 
 def _row_of(values: Mapping[str, Any]) -> Spec:
@@ -182,8 +182,8 @@ def _row_of(values: Mapping[str, Any]) -> Spec:
     return row(Spec.from_dict(fields | {"data_options": options}))
 
 
-def _layout_with(found: Layout, name: str, value: Any) -> Layout:
-    return Layout.from_dict({**found.to_dict(), name: _plain(name, value)})
+def _layout_with(chosen: Layout, name: str, value: Any) -> Layout:
+    return Layout.from_dict({**chosen.to_dict(), name: _plain(name, value)})
 
 
 def _setting(kind: str, name: str, value: Any) -> tuple[str, Any]:

@@ -95,10 +95,10 @@ def suggested_rows(base: Spec, images: int = 5) -> list[str]:
 
 def scenarios(base: Spec) -> list[str]:
     """One row for each scenario and background with a trained model, at its lowest trained SNR."""
-    found: dict[tuple, str] = {}
+    rows: dict[tuple, str] = {}
     for spec in sorted(_alike(base), key=lambda s: s.snr):
-        found.setdefault((spec.scenario, spec.background), row_text(spec, base))
-    return [found[names] for names in sorted(found)]
+        rows.setdefault((spec.scenario, spec.background), row_text(spec, base))
+    return [rows[names] for names in sorted(rows)]
 
 
 def _alike(base: Spec) -> list[Spec]:

@@ -11,7 +11,7 @@ from core import map_statistics, pipeline
 from core.figures import screen
 from core.figures.heatmap import heatmap
 from core.registry import METHODS, METRICS, MetricEntry
-from core.types import Attribution, NotApplicable, Spec, Steps
+from core.types import Attribution, NotApplicable, PatternLocalTrace, Spec
 from pages.components.compare import pinned, snr_series
 from pages.components.shared import choices, fields, score_jobs, scored_results
 from pages.components.shared.charts import draw_chart
@@ -94,7 +94,7 @@ def _patternlocal_steps(spec: Spec, style: PanelStyle) -> None:
                 draw()
 
 
-def _weights(steps: Steps, spec: Spec, style: PanelStyle) -> None:
+def _weights(steps: PatternLocalTrace, spec: Spec, style: PanelStyle) -> None:
     show_signed(steps.weights, style, "steps.weights", "The surrogate's weights")
     fit = "exact at the image" if math.isnan(steps.fit) else f"R² {steps.fit:.2f} on its samples"
     small_text(
@@ -103,7 +103,7 @@ def _weights(steps: Steps, spec: Spec, style: PanelStyle) -> None:
     )
 
 
-def _neighbours(steps: Steps, style: PanelStyle) -> None:
+def _neighbours(steps: PatternLocalTrace, style: PanelStyle) -> None:
     tiles = (
         f"<figure><img src='{thumbnail(image, 'image', style.theme)}' alt='Training image {number}'>"
         f"{1000 * steps.neighbours[number]:.2f} ‰</figure>"
@@ -116,7 +116,7 @@ def _neighbours(steps: Steps, style: PanelStyle) -> None:
     )
 
 
-def _outputs(steps: Steps, style: PanelStyle) -> None:
+def _outputs(steps: PatternLocalTrace, style: PanelStyle) -> None:
     surrogate = steps.outputs[steps.compared]
     draw_chart(
         screen.scatter(steps.model_outputs, surrogate, "model", "surrogate", style.theme),
@@ -131,7 +131,7 @@ def _outputs(steps: Steps, style: PanelStyle) -> None:
     )
 
 
-def _pattern(steps: Steps, style: PanelStyle) -> None:
+def _pattern(steps: PatternLocalTrace, style: PanelStyle) -> None:
     show_signed(steps.pattern, style, "steps.pattern", "The pattern")
     small_text(
         "Covariance of each pixel with that output over the neighbourhood: pixels that vary with the class "
