@@ -17,8 +17,9 @@ import math
 import os
 import shutil
 import tempfile
+import threading
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ log = logging.getLogger("attribution-lab")
 MAX_DATA_BYTES = 6_000_000_000  # of data sets; the least recently used are removed first
 MAX_RESULTS = 20_000  # of each kind; the oldest quarter is removed first
 SAVES_BETWEEN_COUNTS = 100  # because counting files takes time
+PARSER_ATTEMPTS = 20
+_parser = threading.Lock()
 _write_error: list[str | None] = [None]
 _saved = itertools.count(os.getpid())  # starts anywhere, so that programs that save only a few results count as well
 
@@ -132,12 +135,33 @@ def _load(path: Path, *version: int) -> tuple[dict[str, np.ndarray], dict[str, A
         log.warning("%s is damaged or not ours; it is computed again.", path)
         return None
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(data)
         return arrays, json.loads(str(arrays.pop("facts")))
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         log.warning("%s holds something else (%s); it is computed again.", path, error)
         return None
+
+
+def read_arrays(data: bytes) -> dict[str, np.ndarray]:
+    """The arrays in the bytes of an npz file, by name."""
+
+    def read() -> dict[str, np.ndarray]:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+    return _parsed(read)
+
+
+def _parsed(read: Callable[[], Any]) -> Any:
+    """What ``read`` gives; it may call numpy.load, which parses an array's header as a Python literal.
+
+    Before 3.11.8 and 3.12.2, Python's parser counts its depth for all threads together, and fails with a SystemError
+    when two of them parse at once (cpython issue 106905): here one at a time, and again if another module parsed.
+    """
+    for _ in range(PARSER_ATTEMPTS):
+        with contextlib.suppress(SystemError), _parser:
+            return read()
+    return read()
 
 
 def save_folder(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -166,7 +190,10 @@ def load_folder(path: Path) -> dict[str, np.ndarray] | None:
         if damaged:
             raise ValueError(f"{', '.join(damaged)} changed since written")
         os.utime(path)
-        return {name: np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in sums}
+        return {
+            name: _parsed(lambda name=name: np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+            for name in sums
+        }
     except (OSError, ValueError, AttributeError) as error:
         log.warning("%s is damaged or not ours (%s); it is made again.", path, error)
         return None

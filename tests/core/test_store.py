@@ -253,3 +253,20 @@ def test_the_stamp_of_code_is_that_of_its_content_wherever_it_lies(tmp_path):
     (tmp_path / "mine.py").write_text("a = 2")
     assert first != store.sources("types.py", str(tmp_path / "mine.py"))
     assert store.sources("methods", "types.py") == store.sources("types.py", "methods")
+
+
+def test_a_reader_tries_again_when_pythons_parser_was_busy_in_another_thread(tmp_path, monkeypatch):
+    """Python 3.11.7 fails in ast.literal_eval, which numpy.load calls, when two threads parse at once."""
+    load, failures = np.load, iter([True, True, False, True] + [False] * 100)
+
+    def busy(*arguments, **named):
+        if next(failures):
+            raise SystemError("AST constructor recursion depth mismatch")
+        return load(*arguments, **named)
+
+    store.save(tmp_path / "one.bin", {"a": np.arange(3)}, {"b": 1})
+    store.save_folder(tmp_path / "two", {"c": np.arange(4)})
+    monkeypatch.setattr(np, "load", busy)
+    arrays, facts = store.load(tmp_path / "one.bin")
+    assert arrays["a"].tolist() == [0, 1, 2] and facts == {"b": 1}
+    assert store.load_folder(tmp_path / "two")["c"].tolist() == [0, 1, 2, 3]
