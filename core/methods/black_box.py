@@ -96,9 +96,9 @@ class BlackBox:
                 f"predict_proba must give one row of class probabilities an input: {count} inputs of "
                 f"{len(self.x)} values gave an array of shape {y.shape}."
             )
-        wrong = ~np.isfinite(y).all(1) | (y < 0).any(1) | ~(np.abs(y.sum(1) - 1) <= EXCESS * y.shape[1])
-        if wrong.any():
-            row = int(wrong.argmax())
+        fits = (y >= 0).all(1) & (np.abs(y.sum(1) - 1) <= EXCESS * y.shape[1])  # NaN and infinity do not
+        if not fits.all():
+            row = int(fits.argmin())
             raise InputError(f"Probabilities must be numbers from 0 to 1 with sum 1; row {first + row} is {y[row]}.")
         return y
 

@@ -16,6 +16,7 @@ from core.methods.black_box import BlackBox
 FEWEST, MOST = 4, 16  # random lines on which a radius is found: one more for every 200 pixels
 SMALLEST = 1e-11  # radius below which the digits of any difference are lost
 FLAT = 7  # radii just outside the straight part, two of them lucky, with the same misfit: noise
+AHEAD = 6  # radii that are asked about at once
 OUTSIDE = range(-1, 6)  # powers of 2 of the straight radius at which curvature is looked for
 NEAR = 16  # times the tolerance: a misfit just outside the radius that curvature could have left
 RISES = ((3.2, 5.0), (6.5, 10.0))  # of curvature's misfit with a doubled radius: 4 times, or 8 at an inflection
@@ -63,19 +64,17 @@ class Line:
 
     def at(self, *places: float) -> np.ndarray:
         """The values ``(k,C-1)`` at k places t."""
-        query([self], places)
-        return np.array([self.known[t] for t in places])
+        return values([self], places)[0]
 
     def misfit(self, radius: float) -> np.ndarray:
-        """How far ``(C-1,)`` the line is from straight: x + r v against x - r v, and against x + r v/2."""
-        ahead, behind, half = self.at(radius, -radius, radius / 2)
-        return np.maximum(misfit(ahead, -behind), misfit(ahead, 2 * half))
+        """How far ``(C-1,)`` the line is from straight at a radius."""
+        return misfits([self], radius)[0]
 
     def stretch(self, radius: float) -> np.ndarray:
         """The values ``(PIECES+1,C-1)`` from the radius to four times as far, on the side that bends more."""
         ahead, far, behind, beyond = self.at(radius, 2 * radius, -radius, -2 * radius)
         side = 1.0 if misfit(far, 2 * ahead).max() >= misfit(beyond, 2 * behind).max() else -1.0
-        return self.at(*(side * radius * np.linspace(1, 4, PIECES + 1)))
+        return self.at(*(side * radius * np.linspace(1, 4, PIECES + 1)).tolist())
 
 
 def query(lines: Sequence[Line], places: Sequence[float]) -> None:
@@ -88,8 +87,20 @@ def query(lines: Sequence[Line], places: Sequence[float]) -> None:
             line.answers[t], line.known[t] = answer, value
 
 
+def values(lines: Sequence[Line], places: Sequence[float]) -> np.ndarray:
+    """The values ``(n,k,C-1)`` of n lines at k places."""
+    query(lines, places)
+    return np.array([[line.known[t] for t in places] for line in lines])
+
+
+def misfits(lines: Sequence[Line], radius: float) -> np.ndarray:
+    """How far ``(n,C-1)`` lines are from straight: x + r v against x - r v, and against x + r v/2."""
+    ahead, behind, half = values(lines, _places([radius])).swapaxes(0, 1)
+    return np.maximum(misfit(ahead, -behind), misfit(ahead, 2 * half))
+
+
 def _places(radii: Iterable[float]) -> list[float]:
-    """What ``Line.misfit`` needs to know at some radii."""
+    """What ``misfits`` needs to know at some radii."""
     return [t for r in radii for t in (r, -r, r / 2)]
 
 
@@ -114,7 +125,7 @@ def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: l
     border, or nothing but rounding is seen.
     """
     d = len(box.x)
-    lines = [Line(box, v) for v in directions(rng, int(np.clip(FEWEST + d // 200, FEWEST, MOST)), d)]
+    lines = [Line(box, v) for v in directions(rng, min(FEWEST + d // 200, MOST), d)]
     for _ in range(2):
         straight, bent = _search(box, lines, radius, trace, tell)
         if bent and straight:
@@ -128,8 +139,7 @@ def look_around(box: BlackBox, radius: float, rng: np.random.Generator, trace: l
         raise NoAnswer(ROUNDED if box.coarse else BORDER)
     if bent and _curved(bent, straight):
         raise NoAnswer(ROUNDED if box.coarse else SMOOTH)
-    query(lines, (straight, -straight))
-    change = np.stack([line.at(straight, -straight) for line in lines])
+    change = values(lines, (straight, -straight))
     if not _truly_constant(box, bent, straight) if not change.any() else _stuck(box, lines, straight, change):
         raise NoAnswer(ROUNDED)
     slope = np.sqrt(np.square(change.mean(2)).mean()) / straight if change.any() else 0.0
@@ -148,14 +158,12 @@ def _search(
     last, largest = None, 0.0
     for group in (lines[:1], lines[1:]):
         while group:
-            query(group, _places([radius]))
-            gaps = np.array([(line.misfit(radius) / box.tolerance).max() for line in group])
-            bent = sorted((i for i in range(len(group)) if gaps[i] > 1), key=lambda i: -gaps[i])
-            straight = [group[i] for i in range(len(group)) if gaps[i] <= 1]
-            largest = max([largest, *(float(line.misfit(radius).max()) for line in straight)])
-            group = [group[i] for i in bent]
+            gaps = misfits(group, radius)
+            bends = (gaps / box.tolerance).max(1)
+            largest = max(largest, float(gaps[bends <= 1].max(initial=0.0)))
+            group = [group[i] for i in np.argsort(-bends, kind="stable") if bends[i] > 1]
             if group:
-                last, group = group[0], group[1:]
+                last, *group = group
                 radius = _halved(last, radius, trace, tell)
                 if radius < SMALLEST:
                     return 0.0, last
@@ -169,8 +177,8 @@ def _halved(line: Line, radius: float, trace: list[Round], tell: Callable) -> fl
         trace.append(Round(radius, float(gap.max()), False, np.outer([radius, -radius], line.direction)))
         tell(len(trace), 100, f"radius {radius:.2g}")
         radius /= 2
-        if -radius not in line.known:  # look ahead: a query costs little less than three
-            query([line], _places((radius, radius / 2, radius / 4)))
+        if -radius not in line.known:  # look ahead: one radius costs little less than several
+            query([line], _places(radius / 2**k for k in range(AHEAD)))
     return radius
 
 

@@ -134,9 +134,10 @@ def _orthogonal(
     radius = np.clip(_enough(box, around, d), around.radius / INSIDE[1], around.radius / INSIDE[0])
     for _ in range(PASSES):
         steps = rng.uniform(0.5, 1.0, d) * rng.choice([-1.0, 1.0], d) * radius
-        pairs = _along_pixels(box, steps, tell)
-        offsets = directions(rng, _tests(d), d) * radius
-        agrees, error = _tested(box, around, pairs, offsets, radius, 1.0, trace)
+        tests = box.x + directions(rng, _tests(d), d) * radius
+        pairs, ratios = _along_pixels(box, steps, tests, tell)
+        offsets = tests - box.x
+        agrees, error = _tested(box, around, pairs, offsets, ratios, radius, 1.0, trace)
         if agrees and error <= EXACT:
             return _Solution(pairs, radius, offsets, steps, error)
         # Too far out, and a border lies between; too close, and rounding hides the weights.
@@ -153,8 +154,10 @@ def _enough(box: BlackBox, around: Around, d: int) -> float:
     return 100 * box.noise.mean() / (_seen(_tests(d)) * around.slope * EXACT)
 
 
-def _along_pixels(box: BlackBox, steps: np.ndarray, tell: Callable) -> np.ndarray:
-    """The weights ``(C-1,d)`` from one step along each pixel."""
+def _along_pixels(
+    box: BlackBox, steps: np.ndarray, tests: np.ndarray, tell: Callable
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weights ``(C-1,d)`` from one step along each pixel, and the log ratios ``(k,C-1)`` at the tests (k,d)."""
     pairs = np.empty((len(box.others), len(steps)))
     for first in range(0, len(steps), BATCH):
         part = np.arange(first, min(first + BATCH, len(steps)))
@@ -162,9 +165,11 @@ def _along_pixels(box: BlackBox, steps: np.ndarray, tell: Callable) -> np.ndarra
         inputs[np.arange(len(part)), part] += steps[part]
         # The step that was taken, not the one that was meant: x + step is rounded.
         taken = inputs[np.arange(len(part)), part] - box.x[part]
-        pairs[:, part] = box(inputs).T / taken
+        last = first + BATCH >= len(steps)
+        ratios = box(np.concatenate([inputs, tests]) if last else inputs)
+        pairs[:, part] = ratios[: len(part)].T / taken
         tell(part[-1] + 1, len(steps), "pixels")
-    return pairs
+    return pairs, ratios[len(part) :]
 
 
 def _hypercube(
@@ -187,8 +192,9 @@ def _hypercube(
         trace.append(Round(radius, float(gap.max()), agrees, unit[:FEWEST] * radius))
         tell(turn + 1, HALVINGS, f"radius {radius:.2g}")
         if agrees:
-            pairs, offsets = scaled.T / radius, rng.uniform(-radius, radius, (_tests(d), d))
-            agrees, error = _tested(box, around, pairs, offsets, radius, amplified, trace)
+            pairs, tests = scaled.T / radius, box.x + rng.uniform(-radius, radius, (_tests(d), d))
+            offsets = tests - box.x
+            agrees, error = _tested(box, around, pairs, offsets, box(tests), radius, amplified, trace)
             if agrees and error <= EXACT:
                 return _Solution(pairs, radius, np.concatenate([unit * radius, offsets]), None, error)
             if agrees:
@@ -207,19 +213,18 @@ def _tested(
     around: Around,
     pairs: np.ndarray,
     offsets: np.ndarray,
+    ratios: np.ndarray,
     radius: float,
     amplified: float,
     trace: list[Round],
 ) -> tuple[bool, float]:
-    """Whether the log ratios at new offsets (k,d) are what the pairs say but for rounding, and the error this bounds.
+    """Whether log ratios (k,C-1) at new offsets (k,d) are what the pairs say but for rounding; the error this bounds.
 
     Errors e of the weights miss random offsets of length r by ``r |e|_2 / sqrt(d)`` in the root mean square, and
     ``|e|_1 <= sqrt(d) |e|_2``. That k points see so little of it by chance has the probability of a chi-squared
     distribution's lower tail: the residual, over its quantile of CHANCE, bounds the relative L1 error.
     """
-    inputs = box.x + offsets
-    taken = inputs - box.x
-    ratios, predicted = box(inputs), taken @ pairs.T if np.isfinite(pairs).all() else np.full((1, 1), np.inf)
+    predicted = offsets @ pairs.T if np.isfinite(pairs).all() else np.full((1, 1), np.inf)
     gap = misfit(ratios, predicted)
     agrees = bool((gap <= amplified * box.tolerance).all())
     trace.append(Round(radius, float(gap.max()), agrees, offsets))
@@ -227,14 +232,14 @@ def _tested(
         return False, np.nan
     if not pairs.any():
         return True, 0.0 if not around.slope and not gap.any() else np.inf
-    size, length = np.abs(pairs.mean(0)).sum(), np.sqrt(np.square(taken).sum(1).mean())
+    size, length = np.abs(pairs.mean(0)).sum(), np.sqrt(np.square(offsets).sum(1).mean())
     missed = max(np.sqrt(np.square((ratios - predicted).mean(1)).mean()), box.noise.mean())
     return True, float(missed / _seen(len(offsets)) * len(box.x) / (length * size)) if size else np.inf
 
 
 def _tests(d: int) -> int:
     """How many random points test an answer of d weights."""
-    return int(np.clip(d // 64, FEWEST, MOST))
+    return max(FEWEST, min(d // 64, MOST))
 
 
 @functools.cache

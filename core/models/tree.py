@@ -45,12 +45,14 @@ class LogisticModelTree(nn.Module):
 
     def regions(self, x: torch.Tensor) -> torch.Tensor:
         """The number of the leaf ``(n,)`` into which each image (n,h,w) falls."""
-        flat, node = x.flatten(1), torch.zeros(len(x), dtype=torch.long)
-        while (inner := self.pixel[node] >= 0).any():
-            pixel = self.pixel[node].long().clamp(min=0)
-            right = flat.gather(1, pixel[:, None])[:, 0] > self.threshold[node]
-            node = torch.where(inner, torch.where(right, self.right[node], self.left[node]).long(), node)
-        return self.left[node].long()
+        # In numpy: a step of so few numbers costs torch five times as much.
+        flat, rows, node = x.flatten(1).numpy(), np.arange(len(x)), np.zeros(len(x), int)
+        left, right, pixel = self.left.numpy(), self.right.numpy(), self.pixel.numpy()
+        threshold = self.threshold.numpy()
+        while (inner := pixel[node] >= 0).any():
+            larger = flat[rows, pixel[node]] > threshold[node]
+            node = np.where(inner, np.where(larger, right[node], left[node]), node)
+        return torch.from_numpy(left[node]).long()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The logits ``(n,C)`` of images (n,h,w): those of the leaf that each falls into."""

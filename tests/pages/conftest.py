@@ -53,6 +53,10 @@ class App(AppTest):
     def press(self, label: str) -> App:
         return next(b for b in self.button if b.label == label).click().run()
 
+    def number(self, name: str):
+        """The number field of a choice."""
+        return next(field for field in self.number_input if field.key.startswith(f"{name}."))
+
     def option(self, label: str):
         """A number in the open form of a method's options."""
         return next(field for field in self.number_input if field.label == label)

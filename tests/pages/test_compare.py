@@ -123,7 +123,7 @@ def test_nonsense_in_a_link_is_told_and_the_page_works(app, name, text, told):
     assert len(app.warning) == 1 and told in app.warning[0].value
     assert app.panels or app.main.button, "maps, or the offer to train"
     assert app.query_params.get(name) != text, "the address holds what is on screen"
-    app.number_input(key="seed").set_value(1).run()
+    app.number("seed").set_value(1).run()
     assert not app.warning, "the notice goes when the reader goes on"
 
 
@@ -148,7 +148,7 @@ def test_every_fault_of_a_link_is_told_and_the_rest_is_kept(app):
     app.link(image=5, model="foo", seed="x", methods="lime")
     assert not app.exception
     assert len(app.warning) == 2
-    assert list(app.panels) == ["lime"] and app.number_input(key="image").value == 5
+    assert list(app.panels) == ["lime"] and app.number("image").value == 5
 
 
 def test_pixel_outside_the_image_is_told(app):
@@ -221,7 +221,7 @@ def test_same_spec_gives_the_same_numbers_as_core(app):
 def test_another_seed_changes_random_methods_only(app):
     app.link(methods="lime,gradient")
     before = {name: panel["picture"] for name, panel in app.panels.items()}
-    app.number_input(key="seed").set_value(1).run()
+    app.number("seed").set_value(1).run()
     assert not np.array_equal(app.panels["lime"]["picture"], before["lime"])
     np.testing.assert_array_equal(app.panels["gradient"]["picture"], before["gradient"])
     assert app.query_params["seed"] == "1"
@@ -233,13 +233,12 @@ def test_another_seed_changes_random_methods_only(app):
 def test_next_and_previous_walk_through_the_images_and_wrap_around(app):
     app.link(methods="gradient")
     last = len(pipeline.dataset(PLAIN).test) - 1
-    image = app.number_input(key="image")
     assert app.press("Next").query_params["image"] == "1"
-    assert image.key == "image" and app.number_input(key="image").value == 1
+    assert app.number("image").value == 1
     app.press("Previous")
     assert "image" not in app.query_params
-    assert app.press("Previous").number_input(key="image").value == last
-    assert app.press("Next").number_input(key="image").value == 0
+    assert app.press("Previous").number("image").value == last
+    assert app.press("Next").number("image").value == 0
 
 
 def test_filter_keeps_images_of_the_chosen_kind(app):
@@ -248,12 +247,12 @@ def test_filter_keeps_images_of_the_chosen_kind(app):
     app.selectbox(key="images").set_value("class 1").run()
     ones = np.flatnonzero(labels == 1)
     assert f"{len(ones)} of {len(labels)} images" in "".join(m.value for m in app.main.markdown)
-    seen = [app.number_input(key="image").value]
-    seen += [app.press("Next").number_input(key="image").value for _ in range(3)]
+    seen = [app.number("image").value]
+    seen += [app.press("Next").number("image").value for _ in range(3)]
     first = list(ones).index(seen[0])
     assert seen == list(ones[first : first + 4])
     for _ in range(3):
-        assert labels[app.press("Random").number_input(key="image").value] == 1
+        assert labels[app.press("Random").number("image").value] == 1
 
 
 def test_filter_without_images_says_so_and_can_be_left(app):
@@ -378,8 +377,8 @@ def test_outline_can_be_switched_off(app):
 
 def test_pixel_inspection_lists_each_map_s_value(app):
     app.link(methods="gradient,lime")
-    app.number_input(key="row").set_value(6)
-    app.number_input(key="column").set_value(5).run()
+    app.number("row").set_value(6)
+    app.number("column").set_value(5).run()
     table = app.dataframe[0].value.set_index("Method")
     for method in ("gradient", "lime"):
         values = explain(PLAIN.replace(method=method)).values
@@ -387,7 +386,7 @@ def test_pixel_inspection_lists_each_map_s_value(app):
         assert row["Value"] == values[6, 5]
         assert math.isclose(row.iloc[1], 1000 * abs(values[6, 5]) / np.abs(values).sum())
     assert len(app.panels["gradient"]["lines"]) == 2, "the pixel is marked in the panels"
-    app.number_input(key="row").set_value(None).run()
+    app.number("row").set_value(None).run()
     assert not app.dataframe and len(app.panels["gradient"]["lines"]) == 1
 
 

@@ -368,9 +368,9 @@ def test_views_are_saved_opened_and_deleted(app):
     app.text_input(key="view_name").set_value("Third image")
     app.press("Save this view")
     assert app.query_params["views"].startswith("Third image?page=compare&")
-    app.number_input(key="image").set_value(5).run()
+    app.number("image").set_value(5).run()
     app.press("Third image")
-    assert not app.exception and app.number_input(key="image").value == 3
+    assert not app.exception and app.number("image").value == 3
     assert app.query_params["image"] == "3" and "Third image?" in app.query_params["views"], "the list is kept"
     app.press("Delete Third image")
     assert "views" not in app.query_params
@@ -409,8 +409,8 @@ def test_a_pinned_result_stays_while_everything_else_changes(app):
     next(s for s in app.selectbox if s.label == "Result").set_value("lime").run()
     app.press("Pin as A")
     assert "A and B are the same" in "".join(h.value for h in app.get("html"))
-    app.number_input(key="image").set_value(6).run()
-    app.number_input(key="seed").set_value(2).run()
+    app.number("image").set_value(6).run()
+    app.number("seed").set_value(2).run()
     assert not app.exception
     a, b = (explain(PLAIN.replace(method="lime", **more)) for more in ({}, {"image": 6, "seed": 2}))
     table = app.dataframe[-1].value.set_index("Score")

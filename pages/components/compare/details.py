@@ -16,6 +16,7 @@ from pages.components.compare import pinned, snr_series
 from pages.components.shared import choices, fields, score_jobs, scored_results
 from pages.components.shared.charts import draw_chart
 from pages.components.shared.map_panel import WIDTH, PanelStyle, panel_title, show, show_signed, small_text, thumbnail
+from pages.components.shared.number_field import number_field
 from pages.components.shared.progress import counted
 from pages.components.shared.result_panels import Result
 
@@ -43,7 +44,7 @@ def _one_pixel(drawn: Sequence[Result]) -> None:
     first = drawn[0].attribution
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for name, size in zip(("row", "column"), first.values.shape):
-            st.number_input(f"Pixel {name}", 0, size - 1, value=None, key=name, placeholder="none", width=130)
+            number_field(name, f"Pixel {name}", 0, size - 1, optional=True, placeholder="none", width=130)
         if st.session_state.row is None or st.session_state.column is None:
             st.html(
                 "<div class='al-quiet' style='padding-bottom:.7rem'>Enter a row and a column to mark a pixel in "

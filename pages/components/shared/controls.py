@@ -11,6 +11,7 @@ from core.figures.style import SCALES
 from core.registry import DATASETS, METHODS, MODELS, Option, models_for
 from core.types import SPEC_CHOICES, Spec
 from pages.components.shared import choices, fields
+from pages.components.shared.number_field import number_field
 
 GRID = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WORDS = {
@@ -72,12 +73,8 @@ def data_and_model() -> None:
                 ),
             )[: 3 if data.has_ground_truth else 2]:
                 st.selectbox(label, SPEC_CHOICES[name], key=name, help=text, format_func=WORDS.get)
-            st.number_input(
-                "Seed of random methods",
-                0,
-                2**31 - 1,
-                key="seed",
-                help="The same seed gives the same map, everywhere.",
+            number_field(
+                "seed", "Seed of random methods", 0, 2**31 - 1, help="The same seed gives the same map, everywhere."
             )
 
 
@@ -180,7 +177,7 @@ def image_bar(spec: Spec) -> int | None:
         st.session_state.image = random.choice(passing)
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.number_input("Test image", 0, total - 1, key="image", width=130)
+        number_field("image", "Test image", 0, total - 1, width=130)
         st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(-1,), disabled=not passing)
         st.button("Next", icon=":material/chevron_right:", on_click=go, args=(1,), disabled=not passing)
         st.button("Random", icon=":material/shuffle:", on_click=go_anywhere, disabled=not passing)
