@@ -296,6 +296,18 @@ def test_the_pointer_reads_the_same_pixel_in_all_maps(compare):
     expect(screen.page.locator(".al-map output:visible")).to_have_count(0)
 
 
+def test_neither_of_two_clicks_close_together_is_lost(compare):
+    screen = compare(LIME)
+    for image in range(1, 7):
+        screen.press("Next")
+        screen.page.wait_for_timeout(20 * image)
+        over(screen, "gradient", image, 3)
+        screen.page.mouse.down()
+        screen.page.mouse.up()
+        screen.wait_for_query(image=str(image), row=str(image), column="3")
+        screen.ready()
+
+
 def test_a_click_marks_a_pixel_and_a_second_click_unmarks_it(compare):
     screen = compare(LIME)
     over(screen, "lime", 6, 5)
