@@ -5,6 +5,12 @@
 >>> score(attribution)["ime"]
 """
 
+import signal
+import sys
+
+if sys.argv[:1] == ["-m"]:  # ``python -m core``: Ctrl-C while modules are imported ends it without a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 from core.pipeline import explain, score
 from core.registry import DATASETS, METHODS, METRICS, MODELS
 from core.types import Attribution, InputError, NotApplicable, Score, Spec

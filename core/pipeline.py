@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,11 +28,23 @@ from core import keys, models, store
 from core.cache import cached
 from core.methods import patternlocal
 from core.methods.context import Context, Shared, TrainingImages
+from core.processors import processors
 from core.registry import DATASETS, METHODS, METRICS, MetricEntry, canonical, model_key
-from core.types import Attribution, Dataset, InputError, NotApplicable, PatternLocalTrace, Score, Spec, Split
+from core.types import (
+    Attribution,
+    Dataset,
+    InputError,
+    MethodFailed,
+    NotApplicable,
+    PatternLocalTrace,
+    Score,
+    Spec,
+    Split,
+)
 
 DEFAULT_METHODS = ("gradient", "lime", "patternlocal", "laplace")  # of a first comparison
 SMALL = 400  # pixels of a map on which even a slow score takes milliseconds
+log = logging.getLogger("attribution-lab")
 UNKNOWN = "nobody knows which pixels matter here"
 _networks: ContextVar[dict[Spec, models.Model] | None] = ContextVar("networks", default=None)
 
@@ -178,10 +190,18 @@ def _compute(
         values = np.array(METHODS[spec.method].function(context, **dict(spec.options)), np.float64)
     except NotApplicable as reason:
         return {}, {"not_applicable": str(reason), "seconds": time.perf_counter() - start}
-    if values.shape != image.shape or not np.isfinite(values).all():
-        raise AssertionError(
-            f"{spec.method} returned {values.shape} with "
-            f"{int((~np.isfinite(values)).sum())} values that are not finite"
+    except InputError:
+        raise
+    except Exception as error:
+        log.exception("%s failed on image %s", spec.method, spec.image)
+        raise MethodFailed(f"{METHODS[spec.method].label} failed: {type(error).__name__}: {error}") from error
+    if values.shape != image.shape:
+        raise MethodFailed(f"{METHODS[spec.method].label} failed: its map is {values.shape}, not {image.shape}.")
+    if (undefined := np.argwhere(~np.isfinite(values))).size:
+        row, column = undefined[0]
+        raise MethodFailed(
+            f"{METHODS[spec.method].label} failed: its map is {values[row, column]} at row {row}, column {column}, "
+            f"and not finite at {len(undefined)} of {values.size} pixels."
         )
     return {"values": values}, {
         "seconds": time.perf_counter() - start,
@@ -261,7 +281,7 @@ def scores(
 ) -> Iterator[Score]:
     """The scores of many maps in their order, on ``workers`` threads (one a processor; solvers let go of Python)."""
     names = tuple(metrics)
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers or processors()) as pool:
         yield from pool.map(lambda attribution: score(attribution, names), attributions)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from core.types import XAI_TRIS, InputError, Spec, number, one_of, whole_number
+from core.types import LONGEST_NUMBER, XAI_TRIS, InputError, Spec, number, one_of, quoted, whole_number
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class Option:
     ``when`` holds pairs of another option's name and the values of it for which this one matters.
     ``default`` is the one in the function's signature unless it is given here. ``form`` is how a value reads in a
     caption. ``on_pages``: whether forms and links offer it, or only the command line and Python. ``aliases`` are its
-    earlier names: old links, sidecars and scripts go on working.
+    earlier names: old links, sidecars and scripts go on working. ``decimals``: fractions that differ only beyond them
+    are one and the same.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Option:
     form: str = ""
     on_pages: bool = True
     aliases: tuple[str, ...] = ()
+    decimals: int | None = None
 
     @property
     def label(self) -> str:
@@ -68,8 +70,10 @@ class Option:
         if isinstance(self.default, int):
             return whole_number(self.name, _read(value), int(self.low), int(self.high))
         result = number(self.name, value)
+        if self.decimals is not None:
+            result = round(result, self.decimals)
         if not self.low <= result <= self.high:
-            raise InputError(f"{self.name} must lie between {self.low} and {self.high}, not {value!r}.")
+            raise InputError(f"{self.name} must lie between {self.low} and {self.high}, not {quoted(value)}.")
         return result
 
 
@@ -78,7 +82,7 @@ def _read(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return int(value)
+        return int(value) if len(value) <= LONGEST_NUMBER else value
     except ValueError:
         return value
 
@@ -264,7 +268,7 @@ class Registry(Mapping, Generic[E]):
         if name not in self._entries:
             close = difflib.get_close_matches(str(name), self._entries, n=1)
             hint = f" Did you mean {close[0]}?" if close else ""
-            raise InputError(f"There is no {self.kind} {name!r}.{hint} There are: {', '.join(self._entries)}.")
+            raise InputError(f"There is no {self.kind} {quoted(name)}.{hint} There are: {', '.join(self._entries)}.")
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:

@@ -41,8 +41,14 @@ _saved = itertools.count(os.getpid())  # starts anywhere, so that programs that 
 
 def home() -> Path:
     """The cache folder: $ATTRIBUTION_LAB_HOME, or attribution-lab in the user's cache folder."""
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attribution-lab"
-    return Path(os.environ.get("ATTRIBUTION_LAB_HOME") or default)
+    if chosen := os.environ.get("ATTRIBUTION_LAB_HOME"):
+        return Path(chosen)
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attribution-lab"
+    except RuntimeError:
+        raise InputError(
+            "This user has no home folder in which results could be kept. Set ATTRIBUTION_LAB_HOME to a folder."
+        ) from None
 
 
 def write_error() -> str | None:

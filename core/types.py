@@ -20,6 +20,10 @@ class NotApplicable(Exception):
     """The method does not fit this model or image; the text says why."""
 
 
+class MethodFailed(NotApplicable):
+    """The method has a fault: it raised what it should not, or its map is not finite. Not kept; the log has more."""
+
+
 Progress = Callable[[int, int, str], None]  # done, total, what is being done; may raise to stop
 
 
@@ -27,6 +31,8 @@ def silent(done: int, total: int, text: str) -> None:
     """Progress that nobody follows."""
 
 
+SNR_DECIMALS = 8  # nearer ones are one and the same: 0.1 + 0.05 is a data set with 0.15
+LONGEST_NUMBER, LONGEST_QUOTE = 40, 60  # characters that are read as a whole number, and quoted in a message
 XAI_TRIS = {"scenario": "XOR", "background": "CORR", "snr": 0.05, "size": 64, "samples": 10_000, "data_seed": 0}
 
 
@@ -78,7 +84,7 @@ class Spec:
             if getattr(self, name) is not None or name not in XAI_TRIS:
                 put(name, whole_number(name, getattr(self, name)))
         if self.snr is not None:
-            put("snr", number("snr", self.snr))
+            put("snr", round(number("snr", self.snr), SNR_DECIMALS))
         for name in ("options", "data_options"):
             put(name, _pairs(name, getattr(self, name)))
         for name, allowed in SPEC_CHOICES.items():
@@ -131,7 +137,7 @@ def _pairs(name: str, given: Any) -> tuple[tuple[str, Any], ...]:
     try:
         return tuple(sorted((str(k), v) for k, v in (given.items() if isinstance(given, Mapping) else given)))
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be pairs of a name and a value, not {given!r}.") from None
+        raise InputError(f"{name} must be pairs of a name and a value, not {quoted(given)}.") from None
 
 
 SPEC_CHOICES = {
@@ -306,23 +312,32 @@ def number(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         result = math.nan
     if isinstance(value, bool) or not math.isfinite(result):
-        raise InputError(f"{name} must be a finite number, not {value!r}.")
+        raise InputError(f"{name} must be a finite number, not {quoted(value)}.")
     return result
 
 
 def whole_number(name: str, value: Any, low: int = 0, high: int = 2**63 - 1) -> int:
     """``value`` as an int within [low, high], or InputError; 3.0 counts as 3."""
-    if isinstance(value, str) and value.lstrip("+-").isdecimal():
+    if isinstance(value, str) and value.lstrip("+-").isdecimal() and len(value) <= LONGEST_NUMBER:
         value = int(value)
     exact = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     result = value if exact else number(name, value)
     if int(result) != result or not low <= result <= high:
-        raise InputError(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
+        raise InputError(f"{name} must be a whole number from {low} to {high}, not {quoted(value)}.")
     return int(result)
 
 
 def one_of(name: str, value: Any, allowed: Any) -> Any:
     """``value`` if it is allowed, or InputError with the list."""
     if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}.")
+        raise InputError(f"{name} must be one of {', '.join(map(str, allowed))}, not {quoted(value)}.")
     return value
+
+
+def quoted(value: Any) -> str:
+    """``value`` as a message quotes it: from a link it may be thousands of characters long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}… ({len(text):,} characters)"

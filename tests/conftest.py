@@ -54,10 +54,21 @@ def spec():
 
 @pytest.fixture
 def python():
-    """``python(*arguments)`` runs a new Python in the project's folder and returns the finished process."""
-    return lambda *arguments: subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
+    """``python(*arguments, env=, stdout=)`` runs a new Python in the project's folder: the finished process."""
+
+    def call(*arguments, env=None, stdout=subprocess.PIPE):
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return call
 
 
 @pytest.fixture

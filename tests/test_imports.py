@@ -18,6 +18,7 @@ DOORS = {
     "core.figures",
     "core.types",
     "core.registry",
+    "core.processors",
     "core.quiet",
 }
 SOURCES = sorted(

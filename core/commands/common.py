@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from core import pipeline, store
 from core.registry import DATASETS, canonical, field_of, usual_model
-from core.types import SPEC_CHOICES, InputError, Spec
+from core.types import SPEC_CHOICES, InputError, Spec, quoted, whole_number
+
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def add(commands, name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
@@ -71,8 +75,8 @@ def read_spec(options: argparse.Namespace, *, with_method: bool = True) -> Spec:
 def read_range(text: str) -> tuple[int, int]:
     first, colon, last = text.partition(":")
     if not (colon and first.isdecimal() and last.isdecimal()):
-        raise InputError(f"--images takes A:B with two whole numbers, not {text!r}.")
-    return int(first), int(last)
+        raise InputError(f"--images takes A:B with two whole numbers, not {quoted(text)}.")
+    return tuple(whole_number("--images", part) for part in (first, last))
 
 
 def read_images(options: argparse.Namespace, spec: Spec) -> list[int]:
@@ -88,12 +92,49 @@ def progress(done: int, total: int, text: str) -> None:
 
 def pairs(flag: str, texts: list[str]) -> dict[str, str]:
     if bad := [text for text in texts if "=" not in text]:
-        raise InputError(f"--{flag} takes NAME=VALUE, not {bad[0]!r}.")
+        raise InputError(f"--{flag} takes NAME=VALUE, not {quoted(bad[0])}.")
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
-def write(path: Path, content: bytes) -> None:
+def whole(low: int) -> Callable[[str], int]:
+    """A flag's type: a whole number of at least ``low``."""
+
+    def read(text: str) -> int:
+        try:
+            return whole_number("it", text, low)
+        except InputError:
+            raise argparse.ArgumentTypeError(
+                f"a whole number of at least {low} is needed, not {quoted(text)}"
+            ) from None
+
+    return read
+
+
+def output_file(path: Path) -> Path:
+    """Where ``path`` leads, checked before the work: InputError for what could not be written."""
     try:
-        store.write(path, content)
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            return path  # a device or a pipe
+        path = path.resolve(strict=False)
+        if path.is_dir():
+            raise InputError(f"{path} could not be written: it is a folder.")
+        if path.exists() and not (path.stat().st_mode & WRITABLE and os.access(path, os.W_OK)):
+            raise InputError(f"{path} could not be written: it is write-protected.")
+        folder = next(parent for parent in path.parents if parent.exists())
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise InputError(f"{path} could not be written: {folder} is no folder that can be written to.")
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to themselves
+        raise InputError(f"{path} could not be written: {getattr(error, 'strerror', None) or error}.") from None
+    return path
+
+
+def write(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all; through a link to its target, and into a device or a pipe as it is."""
+    path = output_file(path)
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            store.write(path, content)
     except OSError as error:
         raise InputError(f"{path} could not be written: {error.strerror or error}.") from None

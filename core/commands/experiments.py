@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import math
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from core import lessons, store
 from core.commands import common
+from core.processors import processors
 from core.types import InputError
 
 
@@ -21,9 +21,14 @@ def add(commands) -> None:
     """Adds the commands ``reproduce``, ``teach`` and ``bench``."""
     command = common.add(commands, "reproduce", reproduce, "repeat a paper's experiments: its tables and figures")
     command.add_argument("paper", choices=("openapi",))
-    command.add_argument("--images", type=int, default=100, help="test images of each data set (default 100)")
     command.add_argument(
-        "--workers", type=int, default=os.cpu_count(), help="number of processes (default: one for each processor)"
+        "--images", type=common.whole(1), default=100, help="test images of each data set (default 100)"
+    )
+    command.add_argument(
+        "--workers",
+        type=common.whole(1),
+        default=processors(),
+        help="number of processes (default: one for each processor)",
     )
     command.add_argument(
         "--to",
@@ -51,7 +56,7 @@ def add(commands) -> None:
     )
     command.add_argument(
         "--maps",
-        type=int,
+        type=common.whole(1),
         default=10,
         metavar="N",
         help="time EMD against the dense solver on maps of N images of each data set (default 10)",
@@ -108,6 +113,8 @@ def bench(options: argparse.Namespace) -> None:
 
     if options.plot and options.only == "beside":
         raise InputError("--plot needs the curves, which --only beside leaves out.")
+    if options.plot:
+        common.output_file(options.plot)
     rows, curves = [], []
     if options.only != "growth":
         for row in speed.run(progress, options.published, options.maps):

@@ -56,6 +56,8 @@ def figure(options: argparse.Namespace) -> None:
     """Draws a figure from a sidecar or from flags, and prints its caption."""
     from core import studio  # late: matplotlib is needed for no other command
 
+    for path in (options.to,) if options.sidecar else (options.to, options.to.with_suffix(".json")):
+        common.output_file(path)
     ending = options.to.suffix.removeprefix(".")
     notices: list[str] = []
     if options.sidecar:

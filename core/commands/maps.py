@@ -29,13 +29,18 @@ def add(commands) -> None:
     common.spec_flags(command)
     common.image_flags(command)
     command.add_argument(
-        "--workers", type=int, metavar="N", help="number of scoring threads (default: one for each processor)"
+        "--workers",
+        type=common.whole(1),
+        metavar="N",
+        help="number of scoring threads (default: one for each processor)",
     )
 
 
 def explain(options: argparse.Namespace) -> None:
     """Explains the chosen images, prints facts and writes the maps into a file if asked to."""
     spec = common.read_spec(options)
+    if options.to:
+        common.output_file(options.to)
     chosen = common.read_images(options, spec)
     maps = []
     for done, image in enumerate(chosen):

@@ -25,7 +25,7 @@ def add(commands) -> None:
         default="auto",
         help="plain, on whitened images, or whichever begins to learn (auto)",
     )
-    command.add_argument("--epochs", type=int, help="maximum number of passes over the training images")
+    command.add_argument("--epochs", type=common.whole(1), help="maximum number of passes over the training images")
     command.add_argument(
         "--from",
         dest="images",

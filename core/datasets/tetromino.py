@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from core import store
 from core.registry import DATASETS, Option
-from core.types import XAI_TRIS, Dataset, InputError, Split, number, one_of, whole_number
+from core.types import SNR_DECIMALS, XAI_TRIS, Dataset, InputError, Split, number, one_of, quoted, whole_number
 
 SCENARIOS = ("LIN", "MULT", "XOR", "RIGID")
 BACKGROUNDS = ("WHITE", "CORR")
@@ -76,6 +76,7 @@ LAYOUTS = {
             high=1 - SMALLEST_SNR,
             default=XAI_TRIS["snr"],
             form="SNR {:g}",
+            decimals=SNR_DECIMALS,
         ),
         Option("size", "Edge of the image in pixels.", choices=tuple(LAYOUTS), form="{0} × {0}"),
         Option(
@@ -102,13 +103,13 @@ def xai_tris(
     recipe = {
         "scenario": one_of("scenario", scenario, SCENARIOS),
         "background": one_of("background", background, BACKGROUNDS),
-        "snr": number("snr", snr),
+        "snr": round(number("snr", snr), SNR_DECIMALS),
         "size": int(one_of("size", size, tuple(LAYOUTS))),
         "samples": whole_number("samples", samples, FEWEST, 1_000_000),
         "seed": whole_number("seed", seed),
     }
     if not 0 < recipe["snr"] < 1:
-        raise InputError(f"snr must lie strictly between 0 and 1, not {snr!r}.")
+        raise InputError(f"snr must lie strictly between 0 and 1, not {quoted(snr)}.")
     if recipe["samples"] % 4:
         raise InputError(f"samples must be a multiple of 4 (equal quarters of XOR), not {samples}.")
 

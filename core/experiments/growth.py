@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from core.methods.openapi import decision_features
 from core.methods.pattern import local_pattern
 from core.metrics import emd, emds
 from core.models.model import Model, freeze
+from core.processors import processors
 from core.registry import MODELS
 from core.types import Spec
 
@@ -105,7 +105,7 @@ def _openapi(progress: Callable[[str], None]) -> Iterator[Curve]:
 def _sweep(progress: Callable[[str], None]) -> Iterator[Curve]:
     attributions = [pipeline.explain(Spec(method="gradient", image=image)) for image in range(max(SWEPT))]
     values, masks = (np.stack([getattr(a, name) for a in attributions]) for name in ("values", "mask"))
-    for workers in sorted({1, os.cpu_count() or 1}):
+    for workers in sorted({1, processors()}):
         name = "1 worker" if workers == 1 else f"{workers} workers"
         yield _curve(
             "EMDs of a sweep, 64 × 64",

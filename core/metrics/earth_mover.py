@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from core.metrics import transport_solver
 from core.metrics.distribution import mass_and_mask
+from core.processors import processors
 from core.registry import METRICS
 from core.types import InputError, NotApplicable
 
@@ -63,5 +63,5 @@ def emds(values: np.ndarray, masks: np.ndarray, workers: int | None = None) -> n
         except InputError as error:
             raise InputError(f"Map {number}: {error}") from None
 
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers or processors()) as pool:
         return np.array(list(pool.map(score, range(len(values)))))

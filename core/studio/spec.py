@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from core.figures.paper import Layout, checked
 from core.registry import METHODS, METRICS, Entry, Registry, canonical
-from core.types import InputError, Spec, one_of
+from core.types import InputError, Spec, one_of, quoted
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class FigureSpec:
 def row(spec: Spec) -> Spec:
     """A Spec as a row holds it: checked, and without a method."""
     if not isinstance(spec, Spec):
-        raise InputError(f"A row must be a Spec, not {spec!r}.")
+        raise InputError(f"A row must be a Spec, not {quoted(spec)}.")
     if (spec.samples or 0) > MOST_SAMPLES:
         raise InputError(f"A figure's data set has at most {MOST_SAMPLES:,} samples, not {spec.samples:,}.")
     return canonical(spec.replace(method="input", options=())).replace(method=PLAIN, options=())
@@ -205,7 +205,7 @@ def _plain(name: str, value: Any) -> Any:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{name} must be a text, not {value!r}.")
+        raise InputError(f"{name} must be a text, not {quoted(value)}.")
     return value
 
 

@@ -14,7 +14,7 @@ from core.registry import DATASETS, METHODS, field_of
 from core.studio.kinds import preset
 from core.studio.spec import PICTURES, Column, FigureSpec, column, row
 from core.studio.spec import layout as read_layout
-from core.types import InputError, Spec
+from core.types import InputError, Spec, quoted
 
 FIELDS = [name for name in Spec.names() if name not in ("method", "options", "data_options")]
 
@@ -58,7 +58,9 @@ def read_row(text: str, base: Spec) -> Spec:
     fields = {name: given.pop(name) for name in FIELDS if name in given}
     further = [o.name for o in DATASETS[fields.get("dataset", base.dataset)].options if not field_of(o)]
     if unknown := [name for name in given if name not in further]:
-        raise InputError(f"A row has no {unknown[0]!r}; it is written like image=3 or image=0,scenario=LIN,snr=0.05.")
+        raise InputError(
+            f"A row has no {quoted(unknown[0])}; it is written like image=3 or image=0,scenario=LIN,snr=0.05."
+        )
     return row(base.replace(**fields, data_options={**dict(base.data_options), **given}))
 
 
@@ -136,5 +138,5 @@ def column_label(text: str) -> str:
 def _pairs(text: str) -> dict[str, str]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if bad := [part for part in parts if "=" not in part]:
-        raise InputError(f"Written like name=value,name=value is expected, not {bad[0]!r}.")
+        raise InputError(f"Written like name=value,name=value is expected, not {quoted(bad[0])}.")
     return {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}

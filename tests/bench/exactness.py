@@ -18,6 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import drawn  # noqa: E402
 
 from core.methods.openapi import SAMPLINGS, decision_features  # noqa: E402
+from core.processors import processors  # noqa: E402
 
 
 def trial(number):
@@ -45,7 +46,7 @@ def trial(number):
 def main():
     count, first = (*map(int, sys.argv[1:]), *(20_000, 0)[len(sys.argv) - 1 :])
     tables = collections.defaultdict(list)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(processors()) as pool:
         for done, rows in enumerate(pool.map(trial, range(first, first + count), chunksize=50), 1):
             for row in rows:
                 tables[row[1:4]].append(row)

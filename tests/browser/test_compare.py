@@ -389,7 +389,7 @@ def test_keyboard_reaches_every_control_and_works_them(compare):
         screen.page.keyboard.press("Tab")
         reached.add(
             screen.page.evaluate("""() => document.activeElement.closest('[class*=st-key-]')
-            ?.className.match(/st-key-([\\w-]+)/)[1] ?? document.activeElement.innerText""")
+            ?.className.match(/st-key-([\\w-]+?)(?:-\\d+)?(?:\\s|$)/)[1] ?? document.activeElement.innerText""")
         )
         if wanted <= reached:
             break

@@ -1,4 +1,12 @@
+import io
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +17,7 @@ from core.commands.common import read_spec
 from core.models import training
 from core.registry import canonical
 
+ROOT = Path(__file__).parents[2]
 SMALL = [
     "--dataset",
     "xai-tris",
@@ -136,6 +145,7 @@ def test_left_out_flags_take_the_specs_defaults():
         (["--seed", "1.5"], "seed must be a whole number"),
         (["--seed", "-1"], "seed"),
         pytest.param(["--seed", "9" * 400], "seed", id="--seed beyond float"),
+        pytest.param(["--images", f"0:{'9' * 10_000}"], "--images", id="--images of 10,000 digits"),
         (["--size", "9"], "size"),
         (["--samples", "401"], "samples"),
         (["--option", "share"], "NAME=VALUE"),
@@ -159,7 +169,20 @@ def test_a_bad_flag_is_one_clear_line_and_no_output(run, flags, text):
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["nonsense"], ["score", "--nonsense"], ["score", "--split", "all"], ["score", "--truth", "x"]],
+    [
+        [],
+        ["nonsense"],
+        ["score", "--nonsense"],
+        ["score", "--split", "all"],
+        ["score", "--truth", "x"],
+        ["score", "--workers", "-3"],
+        ["score", "--workers", "0"],
+        ["score", "--workers", "two"],
+        ["reproduce", "openapi", "--images", "0"],
+        ["reproduce", "openapi", "--workers", "-1"],
+        ["train", "--epochs", "0"],
+        ["bench", "--maps", "-1"],
+    ],
     ids=" ".join,
 )
 def test_an_unknown_command_or_choice_ends_with_the_usage(run, arguments):
@@ -186,6 +209,41 @@ def test_explain_writes_maps_that_load_without_pickle(run, spec, tmp_path):
 def test_explain_to_a_folder_is_an_error_and_not_silence(run, tmp_path):
     status, _, err = run("explain", *SMALL, "--method", "saliency", "--to", str(tmp_path))
     assert status == 1 and str(tmp_path) in err
+
+
+EXPLAIN = ("explain", *SMALL, "--method", "gradient", "--to")
+
+
+def test_a_file_is_written_through_a_link_and_into_a_pipe(run, tmp_path):
+    target, link, pipe = tmp_path / "target.npz", tmp_path / "link.npz", tmp_path / "pipe.npz"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    assert run(*EXPLAIN, str(link))[0] == 0
+    assert link.is_symlink() and np.load(target)["values"].shape == (1, 8, 8)
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        received = pool.submit(pipe.read_bytes)
+        assert run(*EXPLAIN, str(pipe))[0] == 0
+        assert np.load(io.BytesIO(received.result(30)))["values"].shape == (1, 8, 8)
+    assert pipe.is_fifo()
+    assert run(*EXPLAIN, "/dev/null")[0] == 0 and Path("/dev/null").is_char_device()
+
+
+def test_where_nothing_can_be_written_it_says_so_before_the_work(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(pipeline, "explain", lambda spec: pytest.fail("worked first"))
+    protected, loop = tmp_path / "protected.npz", tmp_path / "loop.npz"
+    protected.write_bytes(b"old")
+    protected.chmod(0o444)
+    loop.symlink_to(loop)
+    for path, reason in (
+        (protected, "write-protected"),
+        (loop, "loop"),
+        (tmp_path, "folder"),
+        (protected / "below.npz", "no folder"),
+    ):
+        status, out, err = run(*EXPLAIN, str(path))
+        assert status == 1 and not out and reason in err and err.count("\n") == 1
+    assert protected.read_bytes() == b"old"
 
 
 def test_what_a_method_says_of_itself_is_sound_json(run, register):
@@ -248,3 +306,44 @@ def test_the_command_line_runs_as_a_program(python):
     assert run.returncode == 0, run.stderr
     content = strict(run.stdout)
     assert content["ime"]["n"] == 2 and 0 < content["ime"]["mean"] < 1
+
+
+SCORE = ("-m", "core", "score", *SMALL, "--method", "gradient")
+
+
+def test_a_terminal_without_the_characters_still_gets_the_numbers(python):
+    run = python(*SCORE, env={"PYTHONIOENCODING": "ascii"})
+    assert run.returncode == 0 and r"\xb1" in run.stdout and not run.stderr.count("Traceback"), run.stderr
+
+
+def test_a_full_disk_under_the_output_is_one_sentence(python):
+    with open("/dev/full", "w") as full:
+        run = python(*SCORE, stdout=full)
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1] == "The output could not be written: No space left on device."
+    assert "Traceback" not in run.stderr
+
+
+def test_without_a_home_the_cache_folder_is_asked_for(python, tmp_path):
+    main = "\n".join(
+        [
+            "import pathlib, sys",
+            "def nowhere(): raise RuntimeError('Could not determine home directory.')",
+            "pathlib.Path.home = nowhere  # as for a user without an entry among the passwords",
+            "from core.__main__ import main",
+            f"sys.exit(main({['score', *SMALL, '--method', 'gradient']}))",
+        ]
+    )
+    run = python("-c", main, env={"ATTRIBUTION_LAB_HOME": "", "XDG_CACHE_HOME": ""})
+    assert run.returncode == 1 and run.stderr.splitlines()[-1].endswith("Set ATTRIBUTION_LAB_HOME to a folder.")
+    assert python("-c", main, env={"ATTRIBUTION_LAB_HOME": str(tmp_path), "XDG_CACHE_HOME": ""}).returncode == 0
+
+
+@pytest.mark.parametrize("after", [0.3, 1.0, 3.0])
+def test_ctrl_c_ends_quietly_at_any_time(after):
+    command = [sys.executable, *SCORE, "--images", "0:900"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT) and "Traceback" not in err, err

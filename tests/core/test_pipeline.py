@@ -25,6 +25,7 @@ from core import (
 )
 from core.models import training
 from core.registry import canonical
+from core.types import MethodFailed
 
 LIME = {"method": "lime", "options": {"n_samples": 50}}
 
@@ -214,12 +215,28 @@ def test_a_method_that_does_not_apply_says_so_each_time_but_is_tried_once(spec, 
     assert len(tries) == 1
 
 
-@pytest.mark.parametrize("values", [np.full((8, 8), np.nan), np.zeros((1, 8, 8)), np.zeros(64)])
-def test_a_method_that_returns_nonsense_is_a_bug_and_not_kept(spec, register, empty_cache, values):
-    register(METHODS, "test-nonsense", lambda context: values)
-    with pytest.raises(AssertionError, match="test-nonsense"):
+def one_undefined():
+    values = np.ones((8, 8))
+    values[2, 5] = np.nan
+    return values
+
+
+@pytest.mark.parametrize(
+    "method, text",
+    [
+        (one_undefined, "its map is nan at row 2, column 5, and not finite at 1 of 64 pixels"),
+        (lambda: np.zeros((1, 8, 8)), r"its map is \(1, 8, 8\), not \(8, 8\)"),
+        (lambda: np.zeros(64), r"its map is \(64,\), not \(8, 8\)"),
+        (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda: {}["weights"], "KeyError: 'weights'"),
+    ],
+)
+def test_a_method_with_a_fault_says_so_is_logged_and_not_kept(spec, register, empty_cache, caplog, method, text):
+    register(METHODS, "test-nonsense", lambda context: method())
+    with pytest.raises(MethodFailed, match=text):
         explain(spec.replace(method="test-nonsense"))
     assert not results(empty_cache)
+    assert ("Traceback" in caplog.text) == ("Error" in text)
 
 
 def test_without_room_on_disk_results_still_come_and_the_trouble_is_told(spec, monkeypatch, empty_cache):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from core import InputError, Score, Spec
+from core.registry import canonical
 from core.types import Dataset, Split
 
 
@@ -71,6 +72,22 @@ def test_a_bad_value_is_an_input_error_that_names_the_field(field, value):
 def test_a_huge_seed_is_kept_to_the_last_digit(seed):
     assert Spec(seed=seed).seed == seed
     assert Spec(seed=str(seed)).seed == seed
+
+
+def test_fractions_that_differ_by_rounding_are_one_and_the_same():
+    for snr in (0.15000000000000002, 0.1500000001, "0.15"):
+        spec = Spec(snr=snr, size=8)
+        assert spec == Spec(snr=0.15, size=8) and spec.snr == 0.15
+        assert canonical(spec) == canonical(Spec(snr=0.15, size=8))
+    assert Spec(snr=0.1500001) != Spec(snr=0.15)
+
+
+@pytest.mark.parametrize("value", ["9" * 10_000, "-" + "9" * 10_000, 10**5000, "x" * 10_000], ids=range(4))
+@pytest.mark.parametrize("field", ["image", "snr", "size", "split"])
+def test_an_endless_value_is_one_short_sentence(field, value):
+    with pytest.raises(InputError) as error:
+        canonical(Spec(**{field: value}))
+    assert field in str(error.value) and len(str(error.value)) < 250
 
 
 @pytest.mark.parametrize("options", [5, None, ("steps",)])

@@ -389,11 +389,12 @@ def test_views_go_into_a_file_and_come_back():
         b"{}",
         b'{"views": 3}',
         b'{"views": {"<b>": "x"}}',
+        b'{"views": {"x": 5}}',
         b"[" * 100_000,
         json.dumps({"views": {f"v{i}": "x" for i in range(99)}}).encode(),
         b" " * 1_000_000,
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_a_file_without_views_is_refused_in_one_sentence(data):
     with pytest.raises(choices.InputError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from core.registry import DATASETS, canonical, models_for, usual_model
-from core.types import InputError, Spec
+from core.types import InputError, Spec, quoted
 from pages.components.shared import aliases, fields
 from pages.components.shared.fields import ALL_IMAGES, SEPARATORS, SHARED, filters
 
@@ -155,6 +155,6 @@ def _read(address: Mapping[str, str], kept: dict[str, Any]) -> None:
             elif name in fields.names():
                 continue  # what another data set has
             else:
-                raise InputError(f"There is no choice named {name!r}.")
+                raise InputError(f"There is no choice named {quoted(name)}.")
         except InputError as error:
             tell(str(error))

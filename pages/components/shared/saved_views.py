@@ -96,7 +96,10 @@ def loaded(data: bytes) -> list[str]:
     if len(data) > LARGEST:
         raise InputError("This file is too large for saved views, so nothing was read.")
     try:
-        return fields.checked_views([f"{name}?{address}" for name, address in json.loads(data)["views"].items()])
+        views = json.loads(data)["views"]
+        if not all(isinstance(address, str) for address in views.values()):
+            raise TypeError("an address is a text")
+        return fields.checked_views([f"{name}?{address}" for name, address in views.items()])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(
             str(error)

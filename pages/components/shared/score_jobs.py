@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import streamlit as st
 
 from core import keys, pipeline
+from core.processors import processors
 from core.types import Attribution, Score
 
-WORKERS = os.cpu_count() or 1  # scores begin once the browser has drawn the maps, so nobody else needs a core
+WORKERS = processors()  # scores begin once the browser has drawn the maps, so nobody else needs a core
 KEPT = 500  # scores a session remembers
 
 
