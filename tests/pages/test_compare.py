@@ -83,6 +83,14 @@ def test_every_kind_of_model_and_scenario_works_with_all_methods(app, record):
     assert len(app.panels) > len(METHODS) / 2
 
 
+@pytest.mark.parametrize("fault", [lambda: np.full((8, 8), np.nan), lambda: 1 / 0], ids=["NaN", "exception"])
+def test_a_method_with_a_fault_says_so_and_the_others_stay(app, register, fault):
+    register(METHODS, "faulty", lambda context: fault(), label="Faulty")
+    app.link(methods="gradient,faulty,lime")
+    assert not app.exception and not app.error and list(app.panels) == ["gradient", "lime"]
+    assert [c.value for c in app.main.caption if "Faulty failed: " in c.value]
+
+
 def test_methods_with_equal_maps_stand_side_by_side(app):
     """Equal charts collide in Streamlit unless each has its own key (reports.md, 17)."""
     app.link(methods="input,random,gradient,saliency,lime")
