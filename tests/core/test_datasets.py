@@ -9,7 +9,7 @@ from core.datasets import xai_tris
 from core.datasets.tetromino import BACKGROUNDS, LAYOUTS, SCENARIOS, fixed_shapes, mask_of
 
 EVERY = [(s, b, size) for s in SCENARIOS for b in BACKGROUNDS for size in LAYOUTS]
-SILENT = 1e-9  # an SNR at which only the noise is left
+SILENT = 1e-8  # an SNR at which only the noise is left
 
 
 def make(scenario, background="WHITE", snr=0.5, size=8, samples=400, seed=0):
